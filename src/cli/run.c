@@ -37,7 +37,7 @@ enum { STATUS_FAILED = 125, STATUS_NOT_EXECUTABLE = 126, STATUS_NOT_FOUND = 127 
 struct arguments {
 	const char *class, *name, *gpu, *weight, *block, *quota, *reserve, *sms, *pace;
 	const char *targets[COT_TARGET_RATE + 1]; /* by kind */
-	bool solo, required, rewrite, measure;
+	bool solo, required, rewrite, merge, measure;
 	bool gpu_of_cuda; /* `gpu` is what CUDA_VISIBLE_DEVICES says */
 	struct cot_run_cpu cpu;
 	struct cot_emulate emulate; /* device NULL: on a real GPU */
@@ -53,6 +53,7 @@ enum {
 	KEY_RESERVE,
 	KEY_SMS,
 	KEY_REWRITE,
+	KEY_MERGE,
 	KEY_PACE,
 	KEY_P99,
 	KEY_SLOWDOWN,
@@ -91,6 +92,8 @@ static const struct argp_option options[] = {
 	 "Rewrite its kernels, so that they can run on part of the SMs; --quota and "
 	 "--reserve do so too",
 	 0},
+	{"merge", KEY_MERGE, NULL, 0,
+	 "Make one launch of launches in different streams that could run at the same time", 0},
 	{"cpu", KEY_CPU, "LIBRARY", 0,
 	 "Run launches on the CPU that take less there, with these CPU versions of kernels: "
 	 "kernels, interpreter, or a path; more with commas",
@@ -150,6 +153,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_REWRITE:
 		a->rewrite = true;
+		return 0;
+	case KEY_MERGE:
+		a->merge = true;
 		return 0;
 	case KEY_P99:
 	case KEY_SLOWDOWN:
@@ -253,6 +259,7 @@ static void read_environment(struct arguments *a)
 	if (!a->pace)
 		a->pace = variable("COTENANT_PACE_US");
 	a->rewrite |= is_yes("COTENANT_SHIM") || a->quota || a->reserve || a->cpu.libraries;
+	a->merge |= is_yes("COTENANT_MERGE");
 	if (!a->gpu)
 		a->gpu = variable("COTENANT_GPU");
 	/* CUDA_VISIBLE_DEVICES chooses the program's GPUs. */
@@ -300,6 +307,10 @@ static int fill_in_shares(const struct arguments *a, struct cot_msg_register *m,
 		rc = cot_error_set(err, -EINVAL,
 				   "the pace is '%s'; expected a time such as 500us, up to %u us",
 				   a->pace, COT_PACE_US_MAX);
+	if (!rc && a->merge && a->rewrite)
+		rc = cot_error_set(err, -EINVAL,
+				   "--merge makes launches larger, and --rewrite, --quota, "
+				   "--reserve and --cpu divide them; expected one or the other");
 	if (!rc && m->reserve && m->class_ != COT_CLASS_LATENCY)
 		rc = cot_error_set(err, -EINVAL,
 				   "only a latency program may have a reservation; a batch program "
@@ -468,7 +479,7 @@ static int preload(struct cot_error *err)
 
 /* The shim has the driver's name, so that programs that look for the driver find it: preloaded for
  * programs that have it linked or look it up by name, first in the path for the others. */
-static int preload_shim(bool rewrite, struct cot_error *err)
+static int preload_shim(const struct arguments *a, struct cot_error *err)
 {
 	char shim[COT_PATH_TEXT_MAX];
 	int rc = cot_paths_shim(shim, err);
@@ -479,7 +490,9 @@ static int preload_shim(bool rewrite, struct cot_error *err)
 		return rc;
 	*strrchr(shim, '/') = '\0';
 	rc = put_first("LD_LIBRARY_PATH", shim, err);
-	if (!rc && rewrite && setenv("COTENANT_SHIM", "1", 1) < 0)
+	if (!rc && a->rewrite && setenv("COTENANT_SHIM", "1", 1) < 0)
+		rc = -errno;
+	if (!rc && a->merge && !is_yes("COTENANT_MERGE") && setenv("COTENANT_MERGE", "1", 1) < 0)
 		rc = -errno;
 	return rc;
 }
@@ -552,7 +565,8 @@ static int enlist(const struct arguments *a, char *const argv[], struct cot_erro
 	int rc = fill_in(a, argv, &m, err);
 
 	if (!rc)
-		rc = find_libraries(a->rewrite || a->sms || a->pace || a->measure || has_target(a),
+		rc = find_libraries(a->rewrite || a->merge || a->sms || a->pace || a->measure ||
+					    has_target(a),
 				    err);
 	if (!rc)
 		rc = ask(&client, &m, err);
@@ -566,8 +580,8 @@ static int enlist(const struct arguments *a, char *const argv[], struct cot_erro
 	if (rc < 0)
 		return rc;
 	rc = preload(err);
-	if (!rc && (a->rewrite || needs_shim((const void *)client.packet)))
-		rc = preload_shim(a->rewrite, err);
+	if (!rc && (a->rewrite || a->merge || needs_shim((const void *)client.packet)))
+		rc = preload_shim(a, err);
 	if (!rc)
 		rc = take_environment((const struct cot_msg_registered *)client.packet, own_gpu);
 	cot_client_close(&client);
@@ -641,8 +655,8 @@ static int emulate(const struct arguments *a, bool *ret_controlled, struct cot_e
 			       ? cot_error_set(err, -EINVAL,
 					       "--emulate-seed and --emulate-check need --emulate")
 			       : 0;
-	*ret_controlled = a->class || a->weight || a->rewrite || a->measure || has_target(a) ||
-			  (a->gpu && !a->gpu_of_cuda) || a->solo || a->required ||
+	*ret_controlled = a->class || a->weight || a->rewrite || a->merge || a->measure ||
+			  has_target(a) || (a->gpu && !a->gpu_of_cuda) || a->solo || a->required ||
 			  cot_emulate_is_shared();
 	return cot_emulate_set_up(&a->emulate, *ret_controlled, err);
 }

@@ -273,6 +273,11 @@ static void hand_counts_over(struct conn *c)
 	t->n_cpu_not += c->pace_counts.n_cpu_not;
 	t->n_copies += c->pace_counts.n_copies;
 	t->copies_ns += c->pace_counts.copies_ns;
+	t->n_merged += c->pace_counts.n_merged;
+	t->n_merges += c->pace_counts.n_merges;
+	t->n_unmerged += c->pace_counts.n_unmerged;
+	t->stored_us += c->pace_counts.stored_us;
+	t->made_us += c->pace_counts.made_us;
 	if (!m)
 		return;
 	t->n_rewritten += m->n_rewritten;

@@ -1,6 +1,7 @@
 /* A program's part of a GPU, for `cotenant ps`, `stats` and `doctor`. */
 
 #include <jansson.h>
+#include <string.h>
 
 #include "daemon/basis.h"
 #include "daemon/conn.h"
@@ -17,20 +18,24 @@ struct counts {
 	uint64_t n_paced, n_pace_waits, pace_wait_ns, n_pace_failed;
 	uint64_t n_held, held_ns, n_lapsed, n_copies, copies_ns;
 	uint64_t n_cpu, cpu_ns, n_cpu_not;
+	uint64_t n_merged, n_merges, n_unmerged, stored_us, made_us;
 };
+
+/* A shim may send any number; their sum may wrap, but is one of JSON's. */
+static void add_reason(json_t *to, const struct cot_work_reason *r)
+{
+	uint64_t n = (uint64_t)json_integer_value(json_object_get(to, r->name));
+
+	n = (n + r->n_kernels) & INT64_MAX;
+	(void)json_object_set_new(to, r->name, json_integer((json_int_t)n));
+}
 
 static void add_reasons(json_t *to, const struct cot_msg_part_counts *m)
 {
 	uint32_t i;
 
-	for (i = 0; i < m->n_reasons; i++) {
-		const char *name = m->reasons[i].name;
-		uint64_t n = (uint64_t)json_integer_value(json_object_get(to, name));
-
-		/* A shim may send any number; their sum may wrap, but is one of JSON's. */
-		n = (n + m->reasons[i].n_kernels) & INT64_MAX;
-		(void)json_object_set_new(to, name, json_integer((json_int_t)n));
-	}
+	for (i = 0; i < m->n_reasons; i++)
+		add_reason(to, &m->reasons[i]);
 }
 
 static void add_pace(struct counts *c, const struct cot_msg_pace_counts *m)
@@ -47,6 +52,11 @@ static void add_pace(struct counts *c, const struct cot_msg_pace_counts *m)
 	c->n_cpu += m->n_cpu;
 	c->cpu_ns += m->cpu_ns;
 	c->n_cpu_not += m->n_cpu_not;
+	c->n_merged += m->n_merged;
+	c->n_merges += m->n_merges;
+	c->n_unmerged += m->n_unmerged;
+	c->stored_us += m->stored_us;
+	c->made_us += m->made_us;
 }
 
 static struct counts count(const struct conns *conns, const struct tenant *t)
@@ -66,7 +76,12 @@ static struct counts count(const struct conns *conns, const struct tenant *t)
 			   .n_lapsed = t->n_lapsed,
 			   .n_cpu = t->n_cpu,
 			   .cpu_ns = t->cpu_ns,
-			   .n_cpu_not = t->n_cpu_not};
+			   .n_cpu_not = t->n_cpu_not,
+			   .n_merged = t->n_merged,
+			   .n_merges = t->n_merges,
+			   .n_unmerged = t->n_unmerged,
+			   .stored_us = t->stored_us,
+			   .made_us = t->made_us};
 	const struct conn *conn;
 
 	for_each_conn (conn, conns) {
@@ -114,6 +129,41 @@ static json_t *launches(const struct counts *c, uint64_t n_workers)
 	put(o, "on_cpu_ms", json_real((double)c->cpu_ns / 1e6));
 	put_number(o, "not_on_cpu", c->n_cpu_not);
 	put(o, "reasons", json_deep_copy(c->reasons));
+	return o;
+}
+
+/* Why launches that might have been merged were not, as far as its shims are there. */
+static json_t *merge_reasons(const struct conns *conns, const struct tenant *t)
+{
+	json_t *o = json_object();
+	const struct conn *c;
+	uint32_t i;
+
+	for_each_conn (c, conns) {
+		const struct cot_msg_work_counts *m = c->tenant == t ? c->counts : NULL;
+
+		for (i = 0; m && i < m->n_reasons; i++)
+			if (!strncmp(m->reasons[i].name, "merge-", 6) ||
+			    !strncmp(m->reasons[i].name, "launch-", 7))
+				add_reason(o, &m->reasons[i]);
+	}
+	return o;
+}
+
+/* Null: it does not merge launches. */
+static json_t *merging(const struct conns *conns, const struct tenant *t, const struct counts *c)
+{
+	json_t *o;
+
+	if (!c->n_merges && !c->n_unmerged)
+		return json_null();
+	o = json_object();
+	put_number(o, "launches", c->n_merged & INT64_MAX);
+	put_number(o, "into", c->n_merges & INT64_MAX);
+	put_number(o, "not", c->n_unmerged & INT64_MAX);
+	put(o, "why_not", merge_reasons(conns, t));
+	put_number(o, "code_stored_us", c->stored_us & INT64_MAX);
+	put_number(o, "code_made_us", c->made_us & INT64_MAX);
 	return o;
 }
 
@@ -197,6 +247,7 @@ void cot_show_part(struct conns *conns, json_t *tenant, const struct tenant *t)
 		.pace_failed = is && is->part.pace_us && c.n_pace_failed,
 	};
 	put(tenant, "launches", launches(&c, workers(conns, t)));
+	put(tenant, "merging", merging(conns, t, &c));
 	put(tenant, "part", part(is, &stats, &c));
 	put(tenant, "queries", queries(conns, t));
 	put(tenant, "part_effect",

@@ -474,11 +474,17 @@ static void test_older_parts(void **state)
 	((struct cot_msg_pace_counts *)packet)->n_lapsed = 7;
 	((struct cot_msg_pace_counts *)packet)->n_cpu_not = 8;
 	((struct cot_msg_pace_counts *)packet)->copies_ns = 9;
+	((struct cot_msg_pace_counts *)packet)->made_us = 10;
 	cot_proto_read_pace_counts((const void *)packet, &counts);
 	assert_int_equal(counts.n_lapsed, 7);
 	assert_int_equal(counts.n_cpu_not, 8);
 	assert_int_equal(counts.copies_ns, 9);
+	assert_int_equal(counts.made_us, 10);
 	header()->length--;
+	cot_proto_read_pace_counts((const void *)packet, &counts);
+	assert_int_equal(counts.copies_ns, 9);
+	assert_int_equal(counts.made_us, 0);
+	header()->length = (uint32_t)offsetof(struct cot_msg_pace_counts, n_merged) - 1;
 	cot_proto_read_pace_counts((const void *)packet, &counts);
 	assert_int_equal(counts.n_lapsed, 7);
 	assert_int_equal(counts.n_cpu_not, 0);

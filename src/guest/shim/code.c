@@ -117,7 +117,7 @@ unsigned cot_shim_code_n_added(cot_shim_handle owner)
 		return 0;
 	pthread_mutex_lock(&code_lock);
 	o = find_owner(owner);
-	n = o ? o->code->made.n_kernels : 0;
+	n = o ? o->code->made.n_kernels + o->code->made.n_fused : 0;
 	pthread_mutex_unlock(&code_lock);
 	return n;
 }
@@ -147,7 +147,7 @@ static const struct cot_shim_kernel *find_kernel(cot_shim_handle owner, const ch
 /* Of a handle that has an entry already, nothing changes but what it is. */
 static void enter(cot_shim_handle handle, struct cot_shim_code *code,
 		  const struct cot_shim_kernel *kernel, cot_shim_handle owner,
-		  cot_shim_handle workers)
+		  cot_shim_handle workers, bool in_library)
 {
 	struct cot_shim_ref *r;
 
@@ -156,16 +156,18 @@ static void enter(cot_shim_handle handle, struct cot_shim_code *code,
 	if (r && (r->kernel != kernel || r->workers != workers)) {
 		r->owner = owner;
 		r->workers = workers;
+		r->in_library = in_library;
 		r->kernel = kernel;
 		r->code = code;
 	}
 	pthread_mutex_unlock(&code_lock);
 }
 
-/* The rewritten function; NULL: there is none. */
-static cot_shim_handle find_workers(cot_shim_handle owner, const char *name, bool is_kernel)
+/* The rewritten function, whose name is these three texts; NULL: there is none. */
+static cot_shim_handle find_added(cot_shim_handle owner, const char *name, const char *suffix,
+				  const char *other, bool is_kernel)
 {
-	size_t size = strlen(name) + sizeof(COT_SHIM_SUFFIX);
+	size_t size = strlen(name) + strlen(suffix) + strlen(other) + 1;
 	char *added = size <= NAME_MAX_BYTES ? malloc(size) : NULL;
 	CUfunction function = NULL;
 	CUkernel kernel = NULL;
@@ -173,7 +175,7 @@ static cot_shim_handle find_workers(cot_shim_handle owner, const char *name, boo
 
 	if (!added)
 		return NULL;
-	(void)snprintf(added, size, "%s" COT_SHIM_SUFFIX, name);
+	(void)snprintf(added, size, "%s%s%s", name, suffix, other);
 	rc = is_kernel ? COT_REAL(cuLibraryGetKernel)(&kernel, owner, added)
 		       : COT_REAL(cuModuleGetFunction)(&function, owner, added);
 	free(added);
@@ -187,12 +189,23 @@ void cot_shim_code_function(cot_shim_handle handle, cot_shim_handle owner, const
 {
 	struct cot_shim_code *code = NULL;
 	const struct cot_shim_kernel *kernel = find_kernel(owner, name, &code);
-	cot_shim_handle workers = kernel ? find_workers(owner, name, is_kernel) : NULL;
+	cot_shim_handle workers =
+		kernel ? find_added(owner, name, code->made.suffix, "", is_kernel) : NULL;
 
 	if (workers)
-		enter(handle, code, kernel, owner, workers);
+		enter(handle, code, kernel, owner, workers, is_kernel);
 	else
-		enter(handle, NULL, NULL, owner, NULL);
+		enter(handle, NULL, NULL, owner, NULL, is_kernel);
+}
+
+cot_shim_handle cot_shim_code_fused(const struct cot_shim_ref *first,
+				    const struct cot_shim_ref *second)
+{
+	const struct cot_shim_kernel *a = atomic_load(&first->kernel),
+				     *b = atomic_load(&second->kernel);
+
+	return find_added(first->owner, a->name, COT_SHIM_FUSE, b->name,
+			  atomic_load(&first->in_library));
 }
 
 void cot_shim_code_function_of(cot_shim_handle function, cot_shim_handle kernel)
@@ -201,9 +214,9 @@ void cot_shim_code_function_of(cot_shim_handle function, cot_shim_handle kernel)
 	CUfunction workers = NULL;
 
 	if (of && of->kernel && !COT_REAL(cuKernelGetFunction)(&workers, of->workers))
-		enter(function, of->code, of->kernel, of->owner, workers);
+		enter(function, of->code, of->kernel, of->owner, workers, true);
 	else
-		enter(function, NULL, NULL, NULL, NULL);
+		enter(function, NULL, NULL, NULL, NULL, true);
 }
 
 struct cot_shim_ref *cot_shim_code_ref(cot_shim_handle handle)
@@ -218,7 +231,7 @@ struct cot_shim_ref *cot_shim_code_ref(cot_shim_handle handle)
 	    !COT_REAL(cuFuncGetName)(&name, handle) && name)
 		cot_shim_code_function(handle, module, name, false);
 	else
-		enter(handle, NULL, NULL, NULL, NULL);
+		enter(handle, NULL, NULL, NULL, NULL, false);
 	return cot_shim_handles_find(handle);
 }
 

@@ -20,6 +20,7 @@ struct cot_shim_ref {
 	_Atomic(const struct cot_shim_kernel *) kernel;
 	_Atomic(cot_shim_handle) owner;	  /* the module or library that it goes with */
 	_Atomic(cot_shim_handle) workers; /* the rewritten function, or kernel */
+	_Atomic bool in_library;	  /* the owner is one */
 	/* NULL: not looked for yet; see cpu.h. */
 	_Atomic(const struct cot_shim_cpu_kernel *) cpu;
 	_Atomic uint64_t fit;	  /* workers that fit one SM, and their shape: launch.c */
@@ -51,6 +52,10 @@ void cot_shim_code_function(cot_shim_handle handle, cot_shim_handle owner, const
 void cot_shim_code_function_of(cot_shim_handle function, cot_shim_handle kernel);
 /* Its entry, made if it is seen for the first time. NULL: leave the launch as it is. */
 struct cot_shim_ref *cot_shim_code_ref(cot_shim_handle handle);
+/* Two different rewritten kernels of one module in one grid, the one with the lower index first.
+ * NULL: there is no such form. */
+cot_shim_handle cot_shim_code_fused(const struct cot_shim_ref *first,
+				    const struct cot_shim_ref *second);
 /* The text of its module, with all that was added; NULL: it is not kept. */
 const char *cot_shim_code_text(const struct cot_shim_ref *r, size_t *ret_length);
 void cot_shim_code_reset(void); /* after fork() */

@@ -17,6 +17,7 @@ struct counts {
 	_Atomic uint64_t held, held_ns, lapsed;
 	_Atomic uint64_t cpu, cpu_ns, cpu_not;
 	_Atomic uint64_t copies, copies_ns;
+	_Atomic uint64_t merged, merges, unmerged, stored_us, made_us;
 };
 
 static struct counts counts;
@@ -124,6 +125,41 @@ void cot_shim_count_cpu(enum cot_shim_why why, uint64_t ns)
 	wake_listener();
 }
 
+void cot_shim_count_merged(unsigned n)
+{
+	add(&counts.merged, n);
+	add(&counts.merges, 1);
+	wake_listener();
+}
+
+void cot_shim_count_say_merged(void)
+{
+	unsigned i;
+
+	if (!get(&counts.merges) && !get(&counts.unmerged))
+		return;
+	cot_log(COT_LOG_INFO, "merged %llu launches into %llu; %llu went as they were",
+		(unsigned long long)get(&counts.merged), (unsigned long long)get(&counts.merges),
+		(unsigned long long)get(&counts.unmerged));
+	for (i = COT_SHIM_WHY_NOT + 1; i < COT_SHIM_N_WHYS; i++)
+		if (get(&counts.whys[i]))
+			cot_log(COT_LOG_INFO, "%s: %llu", why_names[i],
+				(unsigned long long)get(&counts.whys[i]));
+}
+
+void cot_shim_count_unmerged(enum cot_shim_why why)
+{
+	add(&counts.unmerged, 1);
+	if (why != COT_SHIM_WHY_NOT)
+		cot_shim_count_why(why);
+	wake_listener();
+}
+
+void cot_shim_count_code(uint64_t ns, bool stored)
+{
+	add(stored ? &counts.stored_us : &counts.made_us, (ns + 999) / 1000);
+}
+
 void cot_shim_count_moved(void)
 {
 	add(&counts.moved, 1);
@@ -182,7 +218,7 @@ static void put_whys(struct reasons *to, const _Atomic uint64_t *counts_of)
 static uint64_t sum(void)
 {
 	return get(&counts.rewritten) + get(&counts.refused) + get(&counts.workers) +
-	       get(&counts.plain) + get(&counts.cpu_not) + 1;
+	       get(&counts.plain) + get(&counts.cpu_not) + get(&counts.unmerged) + 1;
 }
 
 static uint64_t sum_of_parts(void)
@@ -194,7 +230,7 @@ static uint64_t sum_of_pace(void)
 {
 	return get(&counts.paced) + get(&counts.pace_waits) + get(&counts.pace_failed) +
 	       get(&counts.held) + get(&counts.lapsed) + get(&counts.cpu) + get(&counts.cpu_not) +
-	       get(&counts.copies);
+	       get(&counts.copies) + get(&counts.merges) + get(&counts.unmerged);
 }
 
 bool cot_shim_counts_changed(void)
@@ -264,6 +300,11 @@ size_t cot_shim_counts_fill_pace(void *packet, bool always)
 	m->n_cpu_not = get(&counts.cpu_not);
 	m->n_copies = get(&counts.copies);
 	m->copies_ns = get(&counts.copies_ns);
+	m->n_merged = get(&counts.merged);
+	m->n_merges = get(&counts.merges);
+	m->n_unmerged = get(&counts.unmerged);
+	m->stored_us = get(&counts.stored_us);
+	m->made_us = get(&counts.made_us);
 	if (!now || (atomic_exchange(&counts.told_pace, now) == now && !always))
 		return 0;
 	return sizeof(*m);

@@ -84,7 +84,8 @@ static bool rewrite(const void *image, size_t n, struct cot_shim_rewritten *ret)
 		cot_shim_count_why(why);
 		return false;
 	}
-	rc = cot_shim_rewrite(text, length, newest_ptx(), ret);
+	rc = (cot_shim_settings.merges ? cot_shim_rewrite_to_merge
+				       : cot_shim_rewrite)(text, length, newest_ptx(), ret);
 	free(text);
 	return rc == 0;
 }
@@ -183,6 +184,7 @@ CUresult cuModuleLoad(CUmodule *module, const char *path)
 
 CUresult cuModuleUnload(CUmodule module)
 {
+	cot_shim_merge_code_gone();
 	if (cot_shim_rewrites())
 		cot_shim_code_forget(module);
 	if (cot_shim_settings.parts)
@@ -265,7 +267,10 @@ CUresult cuLibraryLoadFromFile(CUlibrary *library, const char *path, int *jit, v
 
 CUresult cuLibraryUnload(CUlibrary library)
 {
-	int rc = COT_REAL(cuLibraryUnload)(library);
+	int rc;
+
+	cot_shim_merge_code_gone();
+	rc = COT_REAL(cuLibraryUnload)(library);
 
 	/* Not before: the driver may still read the text. */
 	if (cot_shim_rewrites())
@@ -381,6 +386,9 @@ CUresult cuLibraryEnumerateKernels(CUkernel *kernels, unsigned n, CUlibrary libr
 
 /* ---- attributes: those of a kernel are those of its workers ---- */
 
+/* A launch that waits has those that the kernel had. */
+#define AFTER_WAITING(call) (cot_shim_merge_flush(), (call))
+
 static cot_shim_handle workers_of(cot_shim_handle handle)
 {
 	struct cot_shim_ref *r = cot_shim_rewrites() ? cot_shim_code_ref(handle) : NULL;
@@ -393,7 +401,7 @@ static cot_shim_handle workers_of(cot_shim_handle handle)
 
 CUresult cuFuncSetAttribute(CUfunction function, CUfunction_attribute what, int value)
 {
-	int rc = COT_REAL(cuFuncSetAttribute)(function, what, value);
+	int rc = AFTER_WAITING(COT_REAL(cuFuncSetAttribute)(function, what, value));
 	cot_shim_handle workers = rc ? NULL : workers_of(function);
 
 	if (workers)
@@ -403,7 +411,7 @@ CUresult cuFuncSetAttribute(CUfunction function, CUfunction_attribute what, int 
 
 CUresult cuFuncSetCacheConfig(CUfunction function, int config)
 {
-	int rc = COT_REAL(cuFuncSetCacheConfig)(function, config);
+	int rc = AFTER_WAITING(COT_REAL(cuFuncSetCacheConfig)(function, config));
 	cot_shim_handle workers = rc ? NULL : workers_of(function);
 
 	if (workers)
@@ -413,7 +421,7 @@ CUresult cuFuncSetCacheConfig(CUfunction function, int config)
 
 CUresult cuFuncSetSharedMemConfig(CUfunction function, int config)
 {
-	int rc = COT_REAL(cuFuncSetSharedMemConfig)(function, config);
+	int rc = AFTER_WAITING(COT_REAL(cuFuncSetSharedMemConfig)(function, config));
 	cot_shim_handle workers = rc ? NULL : workers_of(function);
 
 	if (workers)
@@ -424,7 +432,7 @@ CUresult cuFuncSetSharedMemConfig(CUfunction function, int config)
 CUresult cuKernelSetAttribute(CUfunction_attribute what, int value, CUkernel kernel,
 			      CUdevice device)
 {
-	int rc = COT_REAL(cuKernelSetAttribute)(what, value, kernel, device);
+	int rc = AFTER_WAITING(COT_REAL(cuKernelSetAttribute)(what, value, kernel, device));
 	cot_shim_handle workers = rc ? NULL : workers_of(kernel);
 
 	if (workers)
@@ -434,7 +442,7 @@ CUresult cuKernelSetAttribute(CUfunction_attribute what, int value, CUkernel ker
 
 CUresult cuKernelSetCacheConfig(CUkernel kernel, int config, CUdevice device)
 {
-	int rc = COT_REAL(cuKernelSetCacheConfig)(kernel, config, device);
+	int rc = AFTER_WAITING(COT_REAL(cuKernelSetCacheConfig)(kernel, config, device));
 	cot_shim_handle workers = rc ? NULL : workers_of(kernel);
 
 	if (workers)

@@ -11,6 +11,7 @@ static void close_device(int device)
 	if (!cot_shim_is_on())
 		return;
 	cot_shim_seen_context_gone(NULL);
+	cot_shim_merge_contexts_gone();
 	cot_shim_contexts_close_device(device);
 	cot_shim_parts_close(device);
 }
@@ -20,6 +21,7 @@ static void close_context(CUcontext ctx)
 	if (!cot_shim_is_on())
 		return;
 	cot_shim_seen_context_gone(ctx);
+	cot_shim_merge_contexts_gone();
 	cot_shim_context_close(ctx);
 }
 
@@ -28,6 +30,7 @@ static void forget_stream(CUstream stream)
 	if (!cot_shim_is_on())
 		return;
 	cot_shim_seen_stream_gone(stream);
+	cot_shim_merge_stream_gone(stream);
 	cot_shim_stream_gone(stream);
 	cot_shim_share_stream_gone(stream);
 	if (stream)

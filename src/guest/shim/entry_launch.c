@@ -23,6 +23,8 @@ static int launch(const struct cot_shim_original *o)
 		return rc;
 	if (cot_shim_settings.rewrites && !o->cooperative)
 		return cot_shim_launch(o);
+	if (COT_UNLIKELY(cot_shim_settings.merges))
+		return cot_shim_merge_launch(o);
 	return cot_shim_part_launch(o);
 }
 

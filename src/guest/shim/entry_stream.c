@@ -13,12 +13,13 @@
 /* In the arguments of the list, S() is around a stream. */
 #define S(stream)                                                   \
 	(IS_WORK ? cot_shim_seen_put(stream, PER_THREAD) : (void)0, \
-	 cot_shim_turn_begin(&turn, stream, PER_THREAD))
+	 cot_shim_turn_begin_for(&turn, stream, PER_THREAD, ENDS))
 
 #define TURN(name, params, args, is_work)          \
 	CUresult name params                       \
 	{                                          \
 		enum { IS_WORK = is_work };        \
+		enum { ENDS = true };              \
 		struct cot_shim_turn turn;         \
 		CUresult rc = COT_REAL(name) args; \
                                                    \
@@ -40,6 +41,7 @@ static void begin_open(struct cot_shim_open *open)
 	CUresult name params                                                  \
 	{                                                                     \
 		enum { IS_WORK = false };                                     \
+		enum { ENDS = false };                                        \
 		struct cot_shim_turn turn;                                    \
 		struct cot_shim_open open;                                    \
 		CUresult rc;                                                  \
@@ -136,10 +138,11 @@ static bool goes_as_3d(const CUDA_MEMCPY3D *copy)
 typedef CUresult function_of_words(WORDS);
 
 /* Instead of the number of a parameter. */
-enum { DEFAULT = -1, CAPTURE = -2, OUT = -3 };
+enum { DEFAULT = -1, CAPTURE = -2, OUT = -3, ALL = -4 };
 
 static void begin_capture(struct cot_shim_turn *turn, CUstream stream, bool per_thread)
 {
+	cot_shim_merge_flush();
 	cot_shim_stream_will_capture(stream, per_thread);
 	(void)cot_shim_turn_visit(turn, stream, per_thread);
 }
@@ -156,10 +159,13 @@ static CUresult route(void *function, int at, bool per_thread, bool waits, uint6
 		begin_open(&open);
 	if (at == DEFAULT || at == OUT)
 		begin_copy(&wait, at == OUT, per_thread);
-	else if (at != CAPTURE)
+	else if (at >= 0)
 		cot_shim_seen_put(stream, per_thread);
+	cot_shim_merge_before(NULL, per_thread || at != DEFAULT, false); /* maybe a kernel */
 	if (at == DEFAULT || at == OUT)
 		(void)cot_shim_turn_visit(&turn, NULL, per_thread);
+	else if (at == ALL)
+		(void)cot_shim_turn_is_needed(&turn), cot_shim_merge_flush();
 	else if (at == CAPTURE)
 		begin_capture(&turn, (CUstream)(uintptr_t)a[0], per_thread);
 	else
@@ -246,7 +252,8 @@ static CUresult wait_event(CUstream stream, CUevent event, unsigned flags, bool 
 	struct cot_shim_turn turn;
 	bool visit = cot_shim_any_capture();
 	CUstream to = visit ? cot_shim_turn_visit(&turn, stream, per_thread)
-			    : cot_shim_turn_begin(&turn, stream, per_thread);
+			    : cot_shim_turn_begin_for(&turn, stream, per_thread,
+						      cot_shim_merge_event_comes(event));
 	CUresult rc = (per_thread ? COT_REAL(cuStreamWaitEvent_ptsz)
 				  : COT_REAL(cuStreamWaitEvent))(to, event, flags);
 

@@ -20,7 +20,7 @@
 		rc = COT_REAL(name)(cot_shim_stay_begin(&stay, stream, per_thread)); \
 		cot_shim_stay_end(&stay);                                            \
 		cot_shim_seen_waited(&wait, rc);                                     \
-		return rc;                                                           \
+		return cot_shim_merge_late(rc);                                      \
 	}
 
 WAIT(cuStreamSynchronize, false)
@@ -35,10 +35,11 @@ CUresult cuCtxSynchronize(void)
 	struct cot_shim_wait wait;
 	CUresult rc;
 
+	cot_shim_merge_flush();
 	cot_shim_wait_context(&wait, NULL);
 	rc = COT_REAL(cuCtxSynchronize)();
 	cot_shim_seen_waited(&wait, rc);
-	return rc;
+	return cot_shim_merge_late(rc);
 }
 
 CUresult cuCtxSynchronize_v2(CUcontext ctx)
@@ -46,10 +47,11 @@ CUresult cuCtxSynchronize_v2(CUcontext ctx)
 	struct cot_shim_wait wait;
 	CUresult rc;
 
+	cot_shim_merge_flush();
 	cot_shim_wait_context(&wait, ctx);
 	rc = COT_REAL(cuCtxSynchronize_v2)(ctx);
 	cot_shim_seen_waited(&wait, rc);
-	return rc;
+	return cot_shim_merge_late(rc);
 }
 
 /* ---- events ---- */
@@ -82,20 +84,21 @@ CUresult cuEventDestroy_v2(CUevent event)
 	return COT_REAL(cuEventDestroy_v2)(event);
 }
 
-#define RECORD(name, params, args, per_thread)                       \
-	CUresult name params                                         \
-	{                                                            \
-		struct cot_shim_wait there;                          \
-		struct cot_shim_turn turn;                           \
-		CUstream to;                                         \
-		CUresult rc;                                         \
-                                                                     \
-		cot_shim_wait_stream(&there, stream, per_thread);    \
-		to = cot_shim_turn_begin(&turn, stream, per_thread); \
-		rc = COT_REAL(name) args;                            \
-		cot_shim_turn_end(&turn);                            \
-		cot_shim_seen_record(event, &there, rc);             \
-		return rc;                                           \
+#define RECORD(name, params, args, per_thread)                              \
+	CUresult name params                                                \
+	{                                                                   \
+		struct cot_shim_wait there;                                 \
+		struct cot_shim_turn turn;                                  \
+		CUstream to;                                                \
+		CUresult rc;                                                \
+                                                                            \
+		cot_shim_wait_stream(&there, stream, per_thread);           \
+		to = cot_shim_turn_begin_ending(&turn, stream, per_thread); \
+		rc = COT_REAL(name) args;                                   \
+		cot_shim_turn_end(&turn);                                   \
+		cot_shim_seen_record(event, &there, rc);                    \
+		cot_shim_merge_record(event, stream, per_thread);           \
+		return rc;                                                  \
 	}
 
 RECORD(cuEventRecord, (CUevent event, CUstream stream), (event, to), false)

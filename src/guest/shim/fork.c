@@ -25,6 +25,7 @@ static void after_fork_in_child(void)
 	cot_shim_seen_forget();
 	cot_shim_query_forget();
 	cot_shim_share_forget();
+	cot_shim_merge_forget();
 }
 
 bool cot_shim_begin(void)

@@ -15,7 +15,7 @@ static inline bool cot_shim_is_on(void)
 /* Whether its kernels are to be rewritten. */
 static inline bool cot_shim_rewrites(void)
 {
-	return cot_shim_settings.rewrites && cot_shim_is_on();
+	return (cot_shim_settings.rewrites || cot_shim_settings.merges) && cot_shim_is_on();
 }
 
 #endif

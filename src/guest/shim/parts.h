@@ -41,6 +41,7 @@
 #include "guest/shim/counts.h"
 #include "guest/shim/driver.h"
 #include "guest/shim/launch.h"
+#include "guest/shim/merge.h"
 #include "guest/shim/wait.h"
 #include "guest/shim/work.h"
 
@@ -197,15 +198,30 @@ static inline bool cot_shim_turn_is_needed(struct cot_shim_turn *t)
 	return COT_UNLIKELY(t->live);
 }
 
+static inline CUstream cot_shim_turn_begin_for(struct cot_shim_turn *t, CUstream stream,
+					       bool per_thread, bool ends)
+{
+	cot_shim_merge_before(stream, per_thread, ends);
+	return cot_shim_turn_is_needed(t) ? cot_shim_turn_enter(t, stream, per_thread) : stream;
+}
+
+/* What is put in may wait for the program; or it ends by itself. */
 static inline CUstream cot_shim_turn_begin(struct cot_shim_turn *t, CUstream stream,
 					   bool per_thread)
 {
-	return cot_shim_turn_is_needed(t) ? cot_shim_turn_enter(t, stream, per_thread) : stream;
+	return cot_shim_turn_begin_for(t, stream, per_thread, false);
+}
+
+static inline CUstream cot_shim_turn_begin_ending(struct cot_shim_turn *t, CUstream stream,
+						  bool per_thread)
+{
+	return cot_shim_turn_begin_for(t, stream, per_thread, true);
 }
 
 static inline CUstream cot_shim_turn_begin_launch(struct cot_shim_turn *t, CUstream stream,
 						  bool per_thread)
 {
+	cot_shim_merge_before(stream, per_thread, false);
 	return cot_shim_turn_is_needed(t) ? cot_shim_turn_enter_part(t, stream, per_thread)
 					  : stream;
 }

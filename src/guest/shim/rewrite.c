@@ -1,4 +1,5 @@
-/* A module's text with a second form of each kernel that the pass `workers` takes. */
+/* A module's text with a second form of each kernel that the pass takes: workers, or one for merged
+ * launches. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,19 +13,27 @@
 
 #define KERNELS_MAX 65536u
 
+static bool ends_with(const char *name, const char *end)
+{
+	size_t n = strlen(name), of_end = strlen(end);
+
+	return n > of_end && !strcmp(name + n - of_end, end);
+}
+
 bool cot_shim_is_added(const char *name)
 {
-	size_t n = strlen(name), suffix = sizeof(COT_SHIM_SUFFIX) - 1;
-
-	return n > suffix && !strcmp(name + n - suffix, COT_SHIM_SUFFIX);
+	return ends_with(name, COT_SHIM_SUFFIX) || ends_with(name, COT_SHIM_BATCH) ||
+	       strstr(name, COT_SHIM_FUSE) != NULL;
 }
 
 void cot_shim_rewritten_finish(struct cot_shim_rewritten *r)
 {
 	unsigned i;
 
-	for (i = 0; i < r->n_kernels; i++)
+	for (i = 0; i < r->n_kernels; i++) {
 		free(r->kernels[i].name);
+		free(r->kernels[i].params);
+	}
 	free(r->kernels);
 	free(r->text);
 	*r = (struct cot_shim_rewritten){.text = NULL};
@@ -46,7 +55,30 @@ static uint32_t args_at(const struct cot_ptx_func *kernel)
 	return align_to(at, _Alignof(struct cot_workers_args));
 }
 
-static int note_kernel(struct cot_shim_rewritten *r, const struct cot_ptx_func *kernel)
+/* For merged launches. */
+static int note_params(struct cot_shim_kernel *k, const struct cot_ptx_func *kernel)
+{
+	uint32_t i;
+
+	k->align = 1;
+	k->params = calloc(kernel->n_params ? kernel->n_params : 1, sizeof(k->params[0]));
+	if (!k->params)
+		return -ENOMEM;
+	for (i = 0; i < kernel->n_params; i++) {
+		uint32_t align = cot_ptx_var_align(kernel->params[i]);
+
+		k->params[i] = (struct cot_shim_param){
+			.at = (uint32_t)cot_pass_param_at(kernel, i),
+			.bytes = (uint32_t)cot_ptx_var_bytes(kernel->params[i]),
+		};
+		k->params_bytes = k->params[i].at + k->params[i].bytes;
+		k->align = align > k->align ? align : k->align;
+	}
+	return 0;
+}
+
+static int note_kernel(struct cot_shim_rewritten *r, const struct cot_ptx_func *kernel,
+		       enum cot_pass pass)
 {
 	struct cot_shim_kernel *k = &r->kernels[r->n_kernels];
 
@@ -54,11 +86,12 @@ static int note_kernel(struct cot_shim_rewritten *r, const struct cot_ptx_func *
 		.name = strdup(kernel->name),
 		.n_params = kernel->n_params,
 		.args_at = args_at(kernel),
+		.index = r->n_kernels,
 	};
 	if (!k->name)
 		return -ENOMEM;
 	r->n_kernels++;
-	return 0;
+	return pass == COT_PASS_BATCH ? note_params(k, kernel) : 0;
 }
 
 static bool is_kernel(const struct cot_ptx_item *item)
@@ -66,30 +99,83 @@ static bool is_kernel(const struct cot_ptx_item *item)
 	return item->kind == COT_PTX_ITEM_FUNC && item->func->entry && item->func->has_body;
 }
 
+static int refused(const struct cot_ptx_func *kernel, int rc, unsigned reason, const char *text)
+{
+	cot_log(COT_LOG_INFO, "kernel %s: %s", kernel->name, text);
+	cot_shim_count_refused(rc == -ENOTSUP ? reason : COT_N_REASONS);
+	return rc == -ENOMEM ? rc : 0;
+}
+
+/*
+ * What waits for memory that others write may wait for what the host does when another launch has
+ * ended: it must not be in one with that.
+ */
+static int refuse_spins(const struct cot_ptx_func *kernel, bool *ret_spins)
+{
+	struct cot_refusal refusal = {.reason = COT_REASON_NONE};
+	struct cot_facts facts = {0};
+	int rc = cot_pass_check(COT_PASS_BATCH, kernel, &facts, &refusal);
+
+	*ret_spins = !rc && facts.spins;
+	return *ret_spins
+		       ? refused(kernel, -ENOTSUP, COT_REASON_SPIN, cot_reason_why(COT_REASON_SPIN))
+	       : rc == -ENOMEM ? rc
+			       : 0;
+}
+
 /* Of names that the module has already, both would be ours: such a module is left alone. */
-static int apply(struct cot_shim_rewritten *r, struct cot_ptx_func *kernel)
+static int apply(struct cot_shim_rewritten *r, struct cot_ptx_func *kernel, enum cot_pass pass,
+		 struct cot_ptx_func **ret_taken)
 {
 	struct cot_refusal refusal = {.reason = COT_REASON_NONE};
 	struct cot_error err = {{0}};
 	struct cot_ptx_func *made;
+	bool spins = false;
 	int rc;
 
 	if (cot_shim_is_added(kernel->name))
 		return -EEXIST;
-	rc = cot_pass_apply(COT_PASS_WORKERS, kernel, &made, &refusal, &err);
-	if (!rc)
-		return note_kernel(r, kernel);
-	cot_log(COT_LOG_INFO, "kernel %s: %s", kernel->name,
-		rc == -ENOTSUP ? refusal.text : err.text);
-	cot_shim_count_refused(rc == -ENOTSUP ? (unsigned)refusal.reason : COT_N_REASONS);
-	return rc == -ENOMEM ? rc : 0;
+	rc = pass == COT_PASS_BATCH ? refuse_spins(kernel, &spins) : 0;
+	if (rc || spins)
+		return rc;
+	rc = cot_pass_apply(pass, kernel, &made, &refusal, &err);
+	if (rc)
+		return refused(kernel, rc, (unsigned)refusal.reason,
+			       rc == -ENOTSUP ? refusal.text : err.text);
+	*ret_taken = kernel;
+	return note_kernel(r, kernel, pass);
 }
 
-static int apply_all(struct cot_shim_rewritten *r, struct cot_ptx_module *module)
+/* Each pair of them in one grid, where that can be: what cannot be is launched one by one. */
+static int fuse_all(struct cot_shim_rewritten *r, struct cot_ptx_func *const *kernels)
 {
-	struct cot_ptx_func **found;
+	struct cot_refusal refusal;
+	struct cot_error err = {{0}};
+	struct cot_ptx_func *made;
+	unsigned a, b;
+	int rc;
+
+	for (a = 0; r->n_kernels <= COT_SHIM_FUSE_MAX && a < r->n_kernels; a++) {
+		for (b = a + 1; b < r->n_kernels; b++) {
+			rc = cot_pass_fuse(kernels[a], kernels[b], &made, &refusal, &err);
+			if (rc == -ENOMEM)
+				return rc;
+			if (rc)
+				continue;
+			r->kernels[a].fused |= 1u << b;
+			r->kernels[b].fused |= 1u << a;
+			r->n_fused++;
+		}
+	}
+	return 0;
+}
+
+static int apply_all(struct cot_shim_rewritten *r, struct cot_ptx_module *module,
+		     enum cot_pass pass)
+{
+	struct cot_ptx_func **found, *taken;
 	struct cot_ptx_item *item;
-	unsigned n = 0, i = 0;
+	unsigned n = 0, i = 0, n_taken = 0;
 	int rc = 0;
 
 	for (item = module->first; item; item = item->next)
@@ -104,8 +190,14 @@ static int apply_all(struct cot_shim_rewritten *r, struct cot_ptx_module *module
 	for (item = module->first; item && !rc; item = item->next)
 		if (is_kernel(item))
 			found[i++] = item->func;
-	for (i = 0; i < n && !rc; i++)
-		rc = apply(r, found[i]);
+	for (i = 0; i < n && !rc; i++) {
+		taken = NULL;
+		rc = apply(r, found[i], pass, &taken);
+		if (taken)
+			found[n_taken++] = taken;
+	}
+	if (!rc && pass == COT_PASS_BATCH)
+		rc = fuse_all(r, found);
 	free(found);
 	return rc ? rc : r->n_kernels ? 0 : -ENOENT;
 }
@@ -116,10 +208,10 @@ static bool is_too_new(const struct cot_ptx_module *module, unsigned newest)
 	return 10 * module->version_major + module->version_minor > newest;
 }
 
-int cot_shim_rewrite(const char *text, size_t length, unsigned newest,
-		     struct cot_shim_rewritten *ret)
+static int rewrite_by(const char *text, size_t length, unsigned newest, enum cot_pass pass,
+		      struct cot_shim_rewritten *ret)
 {
-	struct cot_shim_rewritten r = {.text = NULL};
+	struct cot_shim_rewritten r = {.suffix = cot_pass_info(pass)->suffix};
 	struct cot_ptx_module *module = NULL;
 	struct cot_error err = {{0}};
 	size_t size;
@@ -135,7 +227,7 @@ int cot_shim_rewrite(const char *text, size_t length, unsigned newest,
 		cot_shim_count_why(COT_SHIM_WHY_UNREADABLE);
 		return rc;
 	}
-	rc = is_too_new(module, newest) ? -EPROTONOSUPPORT : apply_all(&r, module);
+	rc = is_too_new(module, newest) ? -EPROTONOSUPPORT : apply_all(&r, module, pass);
 	if (rc == -EPROTONOSUPPORT)
 		cot_shim_count_why(COT_SHIM_WHY_NEWER_PTX);
 	if (rc == -ENOENT)
@@ -148,4 +240,16 @@ int cot_shim_rewrite(const char *text, size_t length, unsigned newest,
 	else
 		*ret = r;
 	return rc;
+}
+
+int cot_shim_rewrite(const char *text, size_t length, unsigned newest,
+		     struct cot_shim_rewritten *ret)
+{
+	return rewrite_by(text, length, newest, COT_PASS_WORKERS, ret);
+}
+
+int cot_shim_rewrite_to_merge(const char *text, size_t length, unsigned newest,
+			      struct cot_shim_rewritten *ret)
+{
+	return rewrite_by(text, length, newest, COT_PASS_BATCH, ret);
 }

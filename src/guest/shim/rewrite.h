@@ -1,4 +1,5 @@
-/* From what the program gives the driver as code (image.c) to PTX with workers in it. */
+/* From what the program gives the driver as code (image.c) to PTX with workers in it, or with forms
+ * for merged launches. */
 #ifndef COT_GUEST_SHIM_REWRITE_H
 #define COT_GUEST_SHIM_REWRITE_H
 
@@ -19,13 +20,28 @@ struct cot_shim_kernel {
 	char *name;	   /* the program's */
 	uint32_t n_params; /* of its own */
 	uint32_t args_at;  /* where struct cot_workers_args is among the packed arguments */
+	/* For merged launches; else 0. */
+	uint32_t params_bytes, align; /* of its own parameters, and of the strictest of them */
+	struct cot_shim_param *params;
+	uint32_t index; /* among the module's */
+	uint32_t fused; /* bit i: there is a form with kernel i; the lower number is first in it */
+};
+
+/* Where it lies in a launch, in bytes behind the first one's beginning. */
+struct cot_shim_param {
+	uint32_t at, bytes;
 };
 
 struct cot_shim_rewritten {
 	char *text;
 	struct cot_shim_kernel *kernels;
 	unsigned n_kernels;
+	unsigned n_fused;   /* forms of two kernels */
+	const char *suffix; /* of the forms of one */
 };
+
+/* Of more kernels than that in a module, none is fused with another. */
+#define COT_SHIM_FUSE_MAX 6u
 
 /*
  * 0 with at least one kernel; -ENOENT: none can be rewritten. `newest`: the version of PTX that the
@@ -33,9 +49,14 @@ struct cot_shim_rewritten {
  */
 int cot_shim_rewrite(const char *text, size_t length, unsigned newest,
 		     struct cot_shim_rewritten *ret);
+/* The same for merged launches: each kernel as `batch`, and pairs as `fuse`. */
+int cot_shim_rewrite_to_merge(const char *text, size_t length, unsigned newest,
+			      struct cot_shim_rewritten *ret);
 void cot_shim_rewritten_finish(struct cot_shim_rewritten *r);
 
 #define COT_SHIM_SUFFIX "$cot_workers"
-bool cot_shim_is_added(const char *name); /* has the suffix */
+#define COT_SHIM_BATCH	"$cot_batch"
+#define COT_SHIM_FUSE	"$cot_fuse$"
+bool cot_shim_is_added(const char *name); /* of a form that the shim has added */
 
 #endif

@@ -7,6 +7,7 @@
 #include <sys/prctl.h>
 
 #include "guest/shim/driver.h"
+#include "guest/shim/merge.h"
 #include "guest/shim/runtime.h"
 #include "guest/shim/wait.h"
 #include "guest/shim/work.h"
@@ -52,11 +53,12 @@ static void stop(void)
 	pthread_mutex_unlock(&cot_shim_lock);
 	cot_shim_ring(&cot_shim_to_watch);
 	cot_wake_ring(&cot_shim_to_listen);
+	cot_shim_merge_stop();
 	while (atomic_load(&n_alive) && cot_now_ns() < until)
 		cot_shim_pause(PAUSE_NS);
 }
 
-static bool start_one(void (*body)(void))
+bool cot_shim_runtime_start_one(void (*body)(void))
 {
 	atomic_fetch_add(&n_alive, 1);
 	if (cot_thread_start(COT_STACK_DRIVER, run, (void *)(uintptr_t)body) == 0)
@@ -76,12 +78,12 @@ bool cot_shim_runtime_start(void)
 	registered = true;
 	if (cot_wake_open(&cot_shim_to_listen) < 0)
 		return false;
-	if (!start_one(cot_shim_listen)) {
+	if (!cot_shim_runtime_start_one(cot_shim_listen)) {
 		cot_wake_close(&cot_shim_to_listen);
 		return false;
 	}
 	started = true;
-	if (!start_one(cot_shim_watch))
+	if (!cot_shim_runtime_start_one(cot_shim_watch))
 		atomic_store(&cot_shim_stopping, true); /* nothing more is launched as workers */
 	return !atomic_load(&cot_shim_stopping);
 }

@@ -19,6 +19,10 @@ void cot_shim_runtime_pause(struct cot_shim_slot *s, uint32_t left);
 void cot_shim_runtime_ended(struct cot_shim_slot *s);
 void cot_shim_runtime_forget(void); /* after fork() */
 
+/* With the lock: one more thread, which has the lock when it begins and ends. False: it could not
+ * be made. */
+bool cot_shim_runtime_start_one(void (*body)(void));
+
 /* The threads; they hold the lock but while they wait. */
 void cot_shim_listen(void);
 void cot_shim_watch(void);

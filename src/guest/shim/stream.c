@@ -303,6 +303,8 @@ void cot_shim_turn_go_home(struct cot_shim_turn *t)
 
 CUstream cot_shim_turn_visit(struct cot_shim_turn *t, CUstream stream, bool per_thread)
 {
+	/* In the default stream: a copy, which ends. Else a capture begins, and no launch waits. */
+	cot_shim_merge_before(stream, per_thread, !stream);
 	if (!cot_shim_turn_is_needed(t))
 		return stream;
 	(void)cot_shim_turn_enter(t, stream, per_thread);
@@ -328,7 +330,7 @@ void cot_shim_turn_leave(struct cot_shim_turn *t)
 CUstream cot_shim_stay_begin(struct cot_shim_stay *stay, CUstream stream, bool per_thread)
 {
 	struct cot_shim_turn turn;
-	CUstream to = cot_shim_turn_begin(&turn, stream, per_thread);
+	CUstream to = cot_shim_turn_begin_ending(&turn, stream, per_thread);
 
 	stay->part = cot_shim_turn_part(&turn);
 	stay->stream = stay->part ? turn.stream : NULL;

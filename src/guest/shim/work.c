@@ -442,8 +442,9 @@ void cot_shim_gpu_send_counts(struct cot_shim_gpu *g, uint64_t now, bool always)
 	if (n && !send(g, &packet, COT_MSG_PART_COUNTS, n))
 		return;
 	/* Launches on the CPU as well, with or without parts. */
-	n = g->parts_told || cot_shim_settings.cpu[0] ? cot_shim_counts_fill_pace(&packet, always)
-						      : 0;
+	n = g->parts_told || cot_shim_settings.cpu[0] || cot_shim_settings.merges
+		    ? cot_shim_counts_fill_pace(&packet, always)
+		    : 0;
 	if (n)
 		(void)send(g, &packet, COT_MSG_PACE_COUNTS, n);
 }

@@ -415,6 +415,8 @@ int cot_pass_check(enum cot_pass pass, const struct cot_ptx_func *kernel,
 	if (!rc && (pass == COT_PASS_WORKERS || pass == COT_PASS_RETREAT) && !kernel->opaque &&
 	    kernel->has_body)
 		rc = cot_hazards_find(&scan, funcs, n);
+	if (!rc && pass == COT_PASS_BATCH)
+		rc = cot_hazards_find_spins(&scan, funcs, n);
 	if (!rc && pass == COT_PASS_COUNT && !kernel->opaque)
 		rc = scan_size(&scan);
 	free(funcs);

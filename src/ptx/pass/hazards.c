@@ -206,6 +206,7 @@ static void look_for_spin(struct cot_scan *scan, const struct cot_ptx_func *func
 	for (s = first; s != last; s = s->next) {
 		if (s->kind == COT_PTX_STMT_INSN && reads_from_others(&s->insn) &&
 		    writes_deciding(&w, &s->insn)) {
+			scan->facts->spins = true;
 			cot_scan_refuse(scan, COT_REASON_SPIN, func, s);
 			return;
 		}
@@ -297,6 +298,18 @@ static int judge(struct cot_scan *scan, const struct cot_ptx_func *const *funcs,
 	else
 		scan->facts->needs_rows = true;
 	return 0;
+}
+
+int cot_hazards_find_spins(struct cot_scan *scan, const struct cot_ptx_func *const *funcs,
+			   uint32_t n)
+{
+	uint32_t i;
+	int rc = 0;
+
+	for (i = 0; i < n && !rc; i++)
+		if (!funcs[i]->opaque && funcs[i]->has_body)
+			rc = find_spins(scan, funcs[i]);
+	return rc;
 }
 
 int cot_hazards_find(struct cot_scan *scan, const struct cot_ptx_func *const *funcs, uint32_t n)

@@ -26,5 +26,8 @@ void cot_scan_refuse_func(struct cot_scan *scan, enum cot_reason reason,
 
 /* funcs[0] is the kernel, the others are what it calls. 0, refused or not; -ENOMEM. */
 int cot_hazards_find(struct cot_scan *scan, const struct cot_ptx_func *const *funcs, uint32_t n);
+/* Only the loops that wait for other blocks. */
+int cot_hazards_find_spins(struct cot_scan *scan, const struct cot_ptx_func *const *funcs,
+			   uint32_t n);
 
 #endif

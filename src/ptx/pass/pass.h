@@ -66,6 +66,8 @@ struct cot_facts {
 	bool early_return;	/* threads may return before a barrier that others wait at */
 	bool needs_rows;	/* right only if the block's x size is a multiple of 32 */
 	bool async_copies;	/* cp.async */
+	bool spins; /* a loop waits for memory that others write; looked for by workers, retreat and
+		       batch */
 };
 
 /*

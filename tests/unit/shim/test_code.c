@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "locked.h"
+#include "no_merge.h"
 #include "notes.h"
 
 /* How many allocations more succeed. */
@@ -125,7 +126,9 @@ void cot_shim_rewritten_finish(struct cot_shim_rewritten *r)
 
 /* ---- the program ---- */
 
-static struct cot_shim_kernel kernels[] = {{(char *)"first", 1, 8}, {(char *)"second", 2, 16}};
+static struct cot_shim_kernel kernels[] = {
+	{.name = (char *)"first", .n_params = 1, .args_at = 8},
+	{.name = (char *)"second", .n_params = 2, .args_at = 16}};
 
 /* All that was taken is given back when all is forgotten. */
 static int tear_down(void **state)
@@ -161,7 +164,10 @@ static int set_up(void **state)
 
 static void add(cot_shim_handle owner, unsigned n_kernels)
 {
-	struct cot_shim_rewritten r = {(char *)"text", kernels, n_kernels};
+	struct cot_shim_rewritten r = {.text = (char *)"text",
+				       .kernels = kernels,
+				       .n_kernels = n_kernels,
+				       .suffix = COT_SHIM_SUFFIX};
 
 	cot_shim_code_add(owner, &r);
 	assert_null(r.text); /* it is the unit's */
@@ -224,8 +230,9 @@ static void no_workers(void **state)
 {
 	static char name[NAME_MAX_BYTES];
 	size_t longest = sizeof(name) - sizeof(COT_SHIM_SUFFIX);
-	struct cot_shim_kernel long_one = {name, 0, 0};
-	struct cot_shim_rewritten r = {NULL, &long_one, 1};
+	struct cot_shim_kernel long_one = {.name = name};
+	struct cot_shim_rewritten r = {
+		.kernels = &long_one, .n_kernels = 1, .suffix = COT_SHIM_SUFFIX};
 
 	(void)state;
 	add(MODULE, 2);

@@ -1,5 +1,6 @@
 /* What a context has for workers: when it is made and when it ends, and which streams are its own.
  */
+#include "no_merge.h"
 #include "shim_context_stage.h"
 
 /* A stream of the highest priority, and memory; made once. */

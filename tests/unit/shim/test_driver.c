@@ -8,6 +8,7 @@
 
 #include "files.h"
 #include "locked.h"
+#include "no_merge.h"
 #include "notes.h"
 
 static unsigned n_tried; /* paths */

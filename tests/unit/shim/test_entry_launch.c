@@ -5,6 +5,7 @@
  */
 #include "guest/shim/entry_launch.c"
 #include "guest/shim/original.c"
+#include "no_merge.h"
 #include "test.h"
 
 struct cot_settings cot_shim_settings;

@@ -2,6 +2,7 @@
  * The first launch on a GPU: what the daemon hears, and how long the launch waits. The unit is in a
  * shared library, so its source is here; the driver and the rest of the shim are played.
  */
+#include "no_merge.h"
 #include "test.h"
 
 #include "guest/shim/follow.c"

@@ -1,4 +1,5 @@
 /* Functions and kernels under the shim: their handles, their attributes, and lists of them. */
+#include "no_merge.h"
 #include "shim_load_stage.h"
 
 /* ---- handles ---- */

@@ -1,4 +1,5 @@
 /* Modules and libraries under the shim: what the driver is given instead, and when. */
+#include "no_merge.h"
 #include "shim_load_stage.h"
 
 #define TEXT_MADE "text of it, 0 bytes, for 90;rewrite its text for 84;"

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
+#include "no_merge.h"
 #include "notes.h"
 
 static unsigned n_allocations = ~0u; /* how many more succeed */

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "locked.h"
+#include "no_merge.h"
 #include "notes.h"
 
 static int played_atexit(void (*function)(void));

@@ -1,4 +1,5 @@
 /* Control blocks of launches: who has them, and how they are made ready for the next launch. */
+#include "no_merge.h"
 #include "shim_context_stage.h"
 
 /* As whoever makes or ends a launch does, with the lock. */

@@ -1,0 +1,21 @@
+/* Where calls of the program lead that a launch may wait behind: to merge.c, once there is one. */
+#include "guest/shim/merge.h"
+
+_Atomic bool cot_shim_merging;
+struct cot_shim_merge_hooks cot_shim_merge_hooks;
+
+void cot_shim_merge_enter(CUstream stream, bool per_thread, bool ends)
+{
+	cot_shim_merge_hooks.enter(stream, per_thread, ends);
+}
+
+void cot_shim_merge_release_all(void)
+{
+	cot_shim_merge_hooks.release_all();
+}
+
+void cot_shim_merge_stop(void)
+{
+	if (atomic_load(&cot_shim_merging))
+		cot_shim_merge_hooks.stop();
+}

@@ -1,0 +1,70 @@
+#include "model/merge.h"
+
+#define LOOKS 4u /* places for a key */
+
+static uint64_t waves(uint64_t blocks, uint64_t room)
+{
+	return (blocks + room - 1) / room;
+}
+
+bool cot_merge_judge(const struct cot_merge_set *set)
+{
+	uint64_t apart = (uint64_t)set->n * set->launch_ns;
+	uint64_t together = (uint64_t)set->launch_ns + (uint64_t)set->n_events * set->event_ns;
+
+	if (set->n < 2 || !set->n_sms || !set->per_sm || !set->merged_per_sm)
+		return false;
+	if (waves(set->blocks, (uint64_t)set->n_sms * set->merged_per_sm) >
+	    waves(set->blocks, (uint64_t)set->n_sms * set->per_sm))
+		return false;
+	return together < apart;
+}
+
+static uint64_t mix(uint64_t x)
+{
+	x ^= x >> 31;
+	x *= 0x9e3779b97f4a7c15u;
+	return x ^ x >> 29;
+}
+
+uint64_t cot_merge_key(uint64_t function, uint32_t threads, uint32_t n, uint64_t blocks)
+{
+	uint32_t bucket = 0;
+
+	while (blocks >>= 1)
+		bucket++;
+	function = mix(mix(function) ^ ((uint64_t)threads << 32 | (uint64_t)n << 8 | bucket));
+	/* Never 0, and without the lowest bit. */
+	return (function & ~1ull) | 2;
+}
+
+bool cot_merge_verdict_find(const struct cot_merge_verdicts *v, uint64_t key, bool *ret_merge)
+{
+	uint32_t i;
+
+	for (i = 0; i < LOOKS; i++) {
+		uint64_t there = v->keys[((key >> 8) + i) % COT_MERGE_VERDICTS];
+
+		if ((there & ~1ull) != key)
+			continue;
+		*ret_merge = there & 1;
+		return true;
+	}
+	return false;
+}
+
+void cot_merge_verdict_put(struct cot_merge_verdicts *v, uint64_t key, bool merge)
+{
+	uint64_t *at = &v->keys[(key >> 8) % COT_MERGE_VERDICTS];
+	uint32_t i;
+
+	for (i = 0; i < LOOKS; i++) {
+		uint64_t *free_one = &v->keys[((key >> 8) + i) % COT_MERGE_VERDICTS];
+
+		if (*free_one && (*free_one & ~1ull) != key)
+			continue;
+		at = free_one;
+		break;
+	}
+	*at = key | (uint64_t)merge;
+}

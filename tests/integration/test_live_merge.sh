@@ -1,0 +1,42 @@
+#!/bin/sh
+# Launches of different streams that become one: the same bits as without, counted, and nothing waits for itself.
+. "$SOURCE_DIR/tests/integration/daemon/lib.sh"
+need_emulator
+start_daemon
+
+digest() {
+	sed -n 's/.*digest //p' "$1"
+}
+
+# merging OPTION...: into $work/out and $work/err.
+merging() {
+	COTENANT_LOG=info COTENANT_MERGE=${always-always} timeout 120 "$COTENANT" run --emulate h200 --required --name it \
+		--merge -- "$PROGS/merge" "$@" >"$work/out" 2>"$work/err" || fail "merge $*: $(cat "$work/out" "$work/err")"
+}
+
+for threads in 1 3; do
+	timeout 120 "$COTENANT" run --emulate h200 -- "$PROGS/merge" --programs 60 --threads $threads >"$work/plain" ||
+		fail "without merging: $(cat "$work/plain")"
+	merging --programs 60 --threads $threads
+	says "$work/out" "wrong 0"
+	[ "$(digest "$work/out")" = "$(digest "$work/plain")" ] || fail "other bits: $(cat "$work/out" "$work/plain")"
+	n=$(sed -n 's/.*merged \([0-9]*\) launches.*/\1/p' "$work/err")
+	[ "${n:-0}" -ge 2 ] || fail "nothing was merged: $(cat "$work/err")"
+done
+says "$work/err" "kernel lurk: a loop waits"
+says "$work/err" "merge-shared"
+
+# The host ends a wait only when it has seen another stream's kernel end.
+merging --lurk 20
+says "$work/out" "wrong 0"
+says "$work/err" "merge-kernel: 20"
+
+# By the model, and in a latency program, which never waits.
+always=1 merging --programs 20
+COTENANT_CLASS=latency merging --programs 20
+grep -q "merged" "$work/err" && fail "a latency program's launches wait"
+
+"$COTENANT" run --merge --quota 50% --emulate h200 -- true 2>"$work/err" && fail "--merge with --quota"
+says "$work/err" "expected one or the other"
+
+finish
