@@ -218,7 +218,8 @@ int cot_client_sockets(struct cot_sockets *ret_sockets, struct cot_error *err)
 		(void)snprintf(s.path[s.n++], sizeof(s.path[0]), "%s", named);
 	} else {
 		rc = cot_paths_runtime(runtime, err);
-		if (!rc && !getenv("COTENANT_RUNTIME_DIR") && !cot_paths_is_system(runtime))
+		if (!rc && !getenv("COTENANT_RUNTIME_DIR") && !getenv("COTENANT_EMU_DIR") &&
+		    !cot_paths_is_system(runtime))
 			rc = cot_paths_join(s.path[s.n++], COT_SYSTEM_RUNTIME, COT_SOCKET_NAME,
 					    err);
 		if (!rc)

@@ -43,6 +43,10 @@ int cot_paths_runtime(char ret_path[COT_PATH_TEXT_MAX], struct cot_error *err)
 
 	if (value)
 		return set_path(ret_path, err, value, "", "");
+	/* An emulated machine has a daemon of its own (cotenant run --emulate). */
+	value = absolute("COTENANT_EMU_DIR");
+	if (value)
+		return set_path(ret_path, err, value, "/run", "");
 	if (geteuid() == 0)
 		return set_path(ret_path, err, COT_SYSTEM_RUNTIME, "", "");
 	value = absolute("XDG_RUNTIME_DIR");

@@ -5,6 +5,7 @@
 
 #include "daemon/conn.h"
 #include "daemon/roster.h"
+#include "text/nearest.h"
 
 /* "pool:batch:0" is one of them, "pool:batch" is any. */
 static bool is_called(const struct pool *p, const char *name)
@@ -18,10 +19,13 @@ static bool is_called(const struct pool *p, const char *name)
 static int find_pool_by_name(struct roster *r, const char *name, struct whom *ret_whom,
 			     struct cot_error *err)
 {
+	char hint[COT_NEAREST_HINT_MAX];
+	struct cot_nearest near = {.word = name + strlen("pool:")};
 	struct pool *p;
 	unsigned n = 0;
 
 	for_each_pool (p, r) {
+		cot_nearest_try(&near, p->name);
 		if (!is_called(p, name))
 			continue;
 		n++;
@@ -33,7 +37,8 @@ static int find_pool_by_name(struct roster *r, const char *name, struct whom *re
 				     "in %s:0",
 				     name + 5, n, name);
 	if (!n)
-		return cot_error_set(err, -ESRCH, "there is no pool '%s' now", name);
+		return cot_error_set(err, -ESRCH, "there is no pool '%s' now%s", name,
+				     cot_nearest_hint(&near, hint));
 	return 0;
 }
 
@@ -48,6 +53,22 @@ static struct tenant *find_by_number(struct roster *r, uint64_t number)
 		if ((uint64_t)t->watch.pid == number)
 			return t;
 	return NULL;
+}
+
+/* The program that was meant may be one of the user's own only: others' names are theirs. */
+static int no_program(struct roster *r, const struct conn *c, const char *name,
+		      struct cot_error *err)
+{
+	struct cot_nearest near = {.word = name};
+	char hint[COT_NEAREST_HINT_MAX];
+	struct tenant *t;
+
+	for_each_tenant (t, r)
+		if (!c->uid || t->uid == c->uid)
+			cot_nearest_try(&near, t->name);
+	return cot_error_set(err, -ESRCH,
+			     "there is no program called '%s'%s; cotenant ps lists them", name,
+			     cot_nearest_hint(&near, hint));
 }
 
 int cot_whom_find(struct conn *c, uint64_t number, const char *name, struct whom *ret_whom,
@@ -65,9 +86,7 @@ int cot_whom_find(struct conn *c, uint64_t number, const char *name, struct whom
 				     "there is no program with the id, or process, %lu",
 				     (unsigned long)number);
 	if (!t)
-		return cot_error_set(err, -ESRCH,
-				     "there is no program called '%s'; cotenant ps lists them",
-				     name);
+		return no_program(r, c, name, err);
 	if (n > 1)
 		return cot_error_set(err, -EINVAL,
 				     "%u programs are called '%s'; name one by its id", n, name);

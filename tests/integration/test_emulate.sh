@@ -116,9 +116,7 @@ until_true 10 grep -q "count [1-9]" "$work/poll" || fail "ptx_poll: $(cat "$work
 turns=$("$PROGS/emu_state" | awk '$7 == "graphics" { print $19; exit }')
 [ "${turns:-0}" -ge 2 ] || fail "the two did not take turns: $("$PROGS/emu_state")"
 
-# The daemon is the machine's own; a freeze stops the kernel, not the program.
-COTENANT_RUNTIME_DIR=$work/emu/run
-export COTENANT_RUNTIME_DIR
+# The daemon is the machine's own, and COTENANT_EMU_DIR alone says which; a freeze stops the kernel, not the program.
 last() {
 	awk '$1 == "count" { n = $2 } END { print n }' "$work/poll"
 }

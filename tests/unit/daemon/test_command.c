@@ -222,6 +222,10 @@ static void test_programs(void **state)
 	(void)state;
 	m.weight = 9;
 	expect(&m, -ESRCH, "there is no program called 'nobody'; cotenant ps lists them");
+	m = set("alnoe", COT_SET_WEIGHT);
+	m.weight = 9;
+	expect(&m, -ESRCH,
+	       "there is no program called 'alnoe' (did you mean 'alone'?); cotenant ps lists them");
 	m.tenant = 99;
 	expect(&m, -ESRCH, "there is no program with the id, or process, 99");
 	m.tenant = 7; /* a pool's */
