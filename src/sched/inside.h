@@ -171,6 +171,8 @@ struct cot_sched {
 	uint32_t n_wrong;
 	uint64_t storm_second;
 	uint32_t storm_n;
+	uint64_t place_window; /* see place.c */
+	uint32_t place_window_n;
 
 	struct cot_sched_stats stats;
 	cot_sched_tap_fn *tap;

@@ -168,12 +168,36 @@ static struct sched_tenant *next(struct cot_sched *s)
 	return s->place_queue_n && !any_in_flight(s) ? dequeue(s) : NULL;
 }
 
+/*
+ * Parts follow requests, and who sends many of these decides how often they change. That is no
+ * fault of the policy: what is too much for a window waits for the next one, so that placing alone
+ * is never a storm.
+ */
+#define WINDOW_NS (50 * COT_NS_PER_MS)
+static bool is_full(const struct cot_sched *s)
+{
+	uint64_t most = s->limits.max_actions_per_s * 3ull / 4 * WINDOW_NS / COT_NS_PER_S;
+
+	return s->place_window == s->policy.now_ns / WINDOW_NS && s->place_window_n > most;
+}
+
+static void count(struct cot_sched *s)
+{
+	uint64_t window = s->policy.now_ns / WINDOW_NS;
+
+	if (window != s->place_window)
+		s->place_window_n = 0;
+	s->place_window = window;
+	s->place_window_n++;
+}
+
 bool cot_sched_place_next_action(struct cot_sched *s, struct cot_action *ret_action)
 {
-	struct sched_tenant *t = s->place_queue_n ? next(s) : NULL;
+	struct sched_tenant *t = s->place_queue_n && !is_full(s) ? next(s) : NULL;
 
 	if (!t)
 		return false;
+	count(s);
 	send(s, t, ret_action);
 	return true;
 }
@@ -423,6 +447,8 @@ uint64_t cot_sched_place_wake_ns(const struct cot_sched *s)
 
 	if (!s->n_placeable)
 		return COT_NEVER;
+	if (s->place_queue_n && is_full(s))
+		wake_ns = (s->place_window + 1) * WINDOW_NS;
 	cot_for_each_tenant (t, &s->policy) {
 		const struct wish *w = &tenant_of(t)->place;
 

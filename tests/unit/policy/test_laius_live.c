@@ -257,6 +257,29 @@ static void test_late(void **state)
 	queries_end(b);
 }
 
+/* Requests that come and go as fast as can be, of which nothing is known: the policy is not what is
+ * wrong, and the last wish is carried out. */
+static void test_a_flood(void **state)
+{
+	struct bench *b = queries_begin(&cot_policy_laius, 0);
+	unsigned i;
+
+	(void)state;
+	service(b, SERVICE, 4000);
+	batch(b, BATCH);
+	for (i = 0; i < 20000; i++) {
+		query(b, 50, SERVICE, 0, NULL);
+		bench_run(b, 20 * US);
+		query_ends(b, 50);
+		bench_run(b, 20 * US);
+	}
+	query(b, 50, SERVICE, 0, NULL);
+	bench_run(b, 60 * MS);
+	EXPECT_HELD(b, BATCH);
+	assert_ptr_equal(cot_sched_policy(b->sched)->ops, &cot_policy_laius);
+	queries_end(b);
+}
+
 /* Two services: batch programs stay off what both need. */
 static void test_two_services(void **state)
 {
@@ -301,6 +324,7 @@ int main(void)
 		cmocka_unit_test(test_slower_than_predicted),
 		cmocka_unit_test(test_late),
 		cmocka_unit_test(test_two_services),
+		cmocka_unit_test(test_a_flood),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
