@@ -276,8 +276,6 @@ static void hand_counts_over(struct conn *c)
 	t->n_merged += c->pace_counts.n_merged;
 	t->n_merges += c->pace_counts.n_merges;
 	t->n_unmerged += c->pace_counts.n_unmerged;
-	t->stored_us += c->pace_counts.stored_us;
-	t->made_us += c->pace_counts.made_us;
 	if (!m)
 		return;
 	t->n_rewritten += m->n_rewritten;

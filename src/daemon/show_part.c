@@ -18,7 +18,7 @@ struct counts {
 	uint64_t n_paced, n_pace_waits, pace_wait_ns, n_pace_failed;
 	uint64_t n_held, held_ns, n_lapsed, n_copies, copies_ns;
 	uint64_t n_cpu, cpu_ns, n_cpu_not;
-	uint64_t n_merged, n_merges, n_unmerged, stored_us, made_us;
+	uint64_t n_merged, n_merges, n_unmerged;
 };
 
 /* A shim may send any number; their sum may wrap, but is one of JSON's. */
@@ -55,8 +55,6 @@ static void add_pace(struct counts *c, const struct cot_msg_pace_counts *m)
 	c->n_merged += m->n_merged;
 	c->n_merges += m->n_merges;
 	c->n_unmerged += m->n_unmerged;
-	c->stored_us += m->stored_us;
-	c->made_us += m->made_us;
 }
 
 static struct counts count(const struct conns *conns, const struct tenant *t)
@@ -79,9 +77,7 @@ static struct counts count(const struct conns *conns, const struct tenant *t)
 			   .n_cpu_not = t->n_cpu_not,
 			   .n_merged = t->n_merged,
 			   .n_merges = t->n_merges,
-			   .n_unmerged = t->n_unmerged,
-			   .stored_us = t->stored_us,
-			   .made_us = t->made_us};
+			   .n_unmerged = t->n_unmerged};
 	const struct conn *conn;
 
 	for_each_conn (conn, conns) {
@@ -162,8 +158,6 @@ static json_t *merging(const struct conns *conns, const struct tenant *t, const 
 	put_number(o, "into", c->n_merges & INT64_MAX);
 	put_number(o, "not", c->n_unmerged & INT64_MAX);
 	put(o, "why_not", merge_reasons(conns, t));
-	put_number(o, "code_stored_us", c->stored_us & INT64_MAX);
-	put_number(o, "code_made_us", c->made_us & INT64_MAX);
 	return o;
 }
 

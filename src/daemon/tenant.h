@@ -71,7 +71,7 @@ struct tenant {
 	uint64_t n_paced, n_pace_waits, pace_wait_ns, n_pace_failed;
 	uint64_t n_held, held_ns, n_lapsed, n_copies, copies_ns;
 	uint64_t n_cpu, cpu_ns, n_cpu_not;
-	uint64_t n_merged, n_merges, n_unmerged, stored_us, made_us;
+	uint64_t n_merged, n_merges, n_unmerged;
 	struct cot_queries queries;
 };
 

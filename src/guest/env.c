@@ -1,4 +1,3 @@
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -85,20 +84,6 @@ static uint16_t read_share(struct cot_settings *s, const char *text)
 	return 0;
 }
 
-/* As the XDG Base Directory Specification says: a path that is not absolute counts as none. */
-static void read_cache(struct cot_settings *s, const char *(*get)(const char *name))
-{
-	const char *base = get("XDG_CACHE_HOME"), *home = get("HOME");
-	int n = 0;
-
-	if (base && base[0] == '/')
-		n = snprintf(s->cache, sizeof(s->cache), "%s/cotenant", base);
-	else if (home && home[0] == '/')
-		n = snprintf(s->cache, sizeof(s->cache), "%s/.cache/cotenant", home);
-	if (n < 0 || (size_t)n >= sizeof(s->cache))
-		s->cache[0] = '\0';
-}
-
 static void read_shim(struct cot_settings *s, const char *(*get)(const char *name))
 {
 	uint64_t x;
@@ -120,7 +105,6 @@ static void read_shim(struct cot_settings *s, const char *(*get)(const char *nam
 	s->merge_us = MERGE_US_DEFAULT;
 	if (read_number(s, get("COTENANT_MERGE_US"), MERGE_US_MAX, &x))
 		s->merge_us = (uint32_t)x;
-	read_cache(s, get);
 	s->limited = s->quota || (get("COTENANT_SMS") && *get("COTENANT_SMS"));
 	s->parts = s->rewrites || s->merges || is_yes(get("COTENANT_PARTS"));
 	s->shim = (s->parts || s->requests) && !s->disabled && s->socket[0] &&

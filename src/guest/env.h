@@ -31,7 +31,6 @@ struct cot_settings {
 	bool merges;		 /* launches in different streams become one; not with workers */
 	bool merge_always;	 /* whatever the model says */
 	uint32_t merge_us;	 /* how long a launch waits for others, at most */
-	char cache[512];	 /* the folder for rewritten code; empty: none */
 	bool limited;		 /* it is started with a part that is not the whole GPU */
 	uint16_t quota, reserve; /* as in struct cot_msg_work_hello */
 	uint32_t wait_ms;	 /* how long a launch waits for room */

@@ -494,10 +494,9 @@ struct cot_msg_pace_counts {
 	uint64_t n_copies;  /* copies, or pieces of them, that gave way ... */
 	uint64_t copies_ns; /* ... and how long they waited, all in all */
 	/* And older ones not more than that. */
-	uint64_t n_merged;	     /* launches that were part of a merged one ... */
-	uint64_t n_merges;	     /* ... and how many such there were */
-	uint64_t n_unmerged;	     /* launches of a program that merges, which went as they are */
-	uint64_t stored_us, made_us; /* how long merged code took to read, and to make */
+	uint64_t n_merged;   /* launches that were part of a merged one ... */
+	uint64_t n_merges;   /* ... and how many such there were */
+	uint64_t n_unmerged; /* launches of a program that merges, which went as they are */
 };
 
 /* What the shim reads of the variables COTENANT_CPU and COTENANT_CPU_UPTO, with the zero. */
@@ -610,7 +609,7 @@ _Static_assert(sizeof(struct cot_msg_parts) == 40, "layout");
 _Static_assert(sizeof(struct cot_msg_place) == 32, "layout");
 _Static_assert(sizeof(struct cot_msg_placed) == 32, "layout");
 _Static_assert(sizeof(struct cot_msg_part_counts) == 48, "layout");
-_Static_assert(sizeof(struct cot_msg_pace_counts) == 152, "layout");
+_Static_assert(sizeof(struct cot_msg_pace_counts) == 136, "layout");
 _Static_assert(sizeof(struct cot_msg_query_copy) == 32, "layout");
 _Static_assert(sizeof(struct cot_msg_copies) == 32, "layout");
 _Static_assert(sizeof(struct cot_msg_queries) == 24, "layout");

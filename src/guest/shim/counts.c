@@ -17,7 +17,7 @@ struct counts {
 	_Atomic uint64_t held, held_ns, lapsed;
 	_Atomic uint64_t cpu, cpu_ns, cpu_not;
 	_Atomic uint64_t copies, copies_ns;
-	_Atomic uint64_t merged, merges, unmerged, stored_us, made_us;
+	_Atomic uint64_t merged, merges, unmerged;
 };
 
 static struct counts counts;
@@ -153,11 +153,6 @@ void cot_shim_count_unmerged(enum cot_shim_why why)
 	if (why != COT_SHIM_WHY_NOT)
 		cot_shim_count_why(why);
 	wake_listener();
-}
-
-void cot_shim_count_code(uint64_t ns, bool stored)
-{
-	add(stored ? &counts.stored_us : &counts.made_us, (ns + 999) / 1000);
 }
 
 void cot_shim_count_moved(void)
@@ -303,8 +298,6 @@ size_t cot_shim_counts_fill_pace(void *packet, bool always)
 	m->n_merged = get(&counts.merged);
 	m->n_merges = get(&counts.merges);
 	m->n_unmerged = get(&counts.unmerged);
-	m->stored_us = get(&counts.stored_us);
-	m->made_us = get(&counts.made_us);
 	if (!now || (atomic_exchange(&counts.told_pace, now) == now && !always))
 		return 0;
 	return sizeof(*m);

@@ -36,8 +36,6 @@ void cot_shim_count_cpu(enum cot_shim_why why, uint64_t ns);
 void cot_shim_count_merged(unsigned n);
 void cot_shim_count_say_merged(void); /* to the log */
 void cot_shim_count_unmerged(enum cot_shim_why why);
-/* How long a module's merged forms took: read from the store, or made. */
-void cot_shim_count_code(uint64_t ns, bool stored);
 /* A copy, or a piece of one, that gave way. */
 void cot_shim_count_copy_wait(uint64_t ns);
 void cot_shim_count_rewritten(unsigned n);

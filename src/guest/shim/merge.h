@@ -6,7 +6,6 @@
  *     merge.c           which launches wait, what ends their waiting
  *     merge_streams.c   what may be in a stream
  *     merge_release.c   from those that have waited to launches
- *     merge_store.c     rewritten code that is kept for the next start
  *
  * Three rules keep the program's order, and keep it from waiting for itself:
  *
