@@ -459,6 +459,7 @@ static void test_learns_nothing_from_nothing(void **state)
 
 	(void)state;
 	pools(2000);
+	slo_bench_target(sb, SERVER, COT_TARGET_SLOWDOWN, 2000);
 	slo_bench_run(sb, 5 * S);
 	sb->mute = true;
 	slo_bench_run(sb, 15 * S);
