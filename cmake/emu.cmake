@@ -33,6 +33,12 @@ set_target_properties(cot_cpu_interpreter PROPERTIES OUTPUT_NAME interpreter
 	LIBRARY_OUTPUT_DIRECTORY "${COT_LIB_DIR}/cpu")
 install(TARGETS cot_cpu_interpreter LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/cotenant/cpu)
 
+# Its counter of energy.
+cot_preloaded(cot_emu_nvml SOURCES src/emu/nvml/*.c src/emu/gpu/*.c src/base/*.c LINK Threads::Threads)
+set_target_properties(cot_emu_nvml PROPERTIES OUTPUT_NAME nvidia-ml SOVERSION 1
+	LIBRARY_OUTPUT_DIRECTORY "${COT_EMU_DIR}")
+install(TARGETS cot_emu_nvml LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/cotenant/emu COMPONENT emu)
+
 cot_glob(sources src/emu/mps/*.c src/emu/mps/server/*.c)
 add_executable(cot_emu_mps ${sources})
 target_compile_definitions(cot_emu_mps PRIVATE _GNU_SOURCE=)

@@ -20,6 +20,7 @@
 
 #define DRIVER	    "libcuda.so.1"
 #define MPS_CONTROL "nvidia-cuda-mps-control"
+#define NVML	    "libnvidia-ml.so.1"
 /* A machine's daemon and pools get a second to end, in ten tries, before they are killed. */
 #define POLITE_TRIES 10
 #define TRIES	     100
@@ -301,6 +302,8 @@ static int set_up_daemon(const char *files, struct cot_error *err)
 		rc = set_path("COTENANT_RUNTIME_DIR", folder, "run", err);
 	if (!rc)
 		rc = set_path("COTENANT_MPS_CONTROL", files, MPS_CONTROL, err);
+	if (!rc)
+		rc = set_path("COTENANT_NVML", files, NVML, err);
 	return rc ? rc : set_default("COTENANT_GPUS", n && *n ? n : "1");
 }
 

@@ -355,6 +355,58 @@ static void print_requests(const json_t *tenants)
 	cot_show_table(t);
 }
 
+static void add_watts(struct cot_table *t, const json_t *o, const char *key)
+{
+	if (json_is_number(json_object_get(o, key)))
+		cot_table_cell(t, "%.1f W", json_number_value(json_object_get(o, key)));
+	else
+		cot_table_text(t, "-");
+}
+
+static void add_energy(struct cot_table *t, const char *name, const json_t *o)
+{
+	cot_table_text(t, name);
+	cot_table_cell(t, "%.1f J", cot_show_real(o, "joules"));
+	cot_table_cell(t, "%.1f s", cot_show_real(o, "seconds"));
+	add_watts(t, o, "mean_w");
+	add_watts(t, o, "predicted_alone_w");
+	if (json_is_number(json_object_get(o, "gang")))
+		cot_table_cell(t, "%lld", cot_show_number(o, "gang"));
+	else
+		cot_table_text(t, "-");
+}
+
+/* What the GPUs took, and of that each program's share. */
+static void print_energy(const json_t *answer)
+{
+	static const char *const heads[] = {"~ENERGY OF", "JOULES",    "TIME",
+					    "MEAN",	  "PREDICTED", "+GANG"};
+	const json_t *tenants = json_object_get(answer, "tenants"), *e;
+	struct cot_table *t = NULL;
+	char name[32];
+	json_t *o;
+	size_t i;
+
+	json_array_foreach (json_object_get(answer, "gpus"), i, o) {
+		e = json_object_get(o, "energy");
+		if (!json_is_object(e))
+			continue;
+		if (!t)
+			t = cot_show_columns(heads, COT_ARRAY_LEN(heads));
+		(void)snprintf(name, sizeof(name), "GPU %zu", i);
+		add_energy(t, name, e);
+	}
+	if (!t)
+		return;
+	json_array_foreach (tenants, i, o) {
+		e = json_object_get(o, "energy");
+		if (json_is_object(e))
+			add_energy(t, cot_show_text(o, "name"), e);
+	}
+	(void)putchar('\n');
+	cot_show_table(t);
+}
+
 /* How late the daemon came. */
 static void print_timers(const json_t *timers)
 {
@@ -409,6 +461,7 @@ static void print(const json_t *answer)
 	print_launches(tenants);
 	print_cpu(tenants);
 	print_requests(tenants);
+	print_energy(answer);
 	print_core(answer);
 }
 

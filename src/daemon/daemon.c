@@ -149,6 +149,7 @@ static void signal_came(struct cot_source *source, uint32_t events)
 		case SIGCHLD:
 			(void)cot_pool_reap(&d->roster);
 			cot_closer_reap(&d->conns.closer);
+			cot_energy_reap(&d->roster.energy);
 			break;
 		case SIGHUP:
 			reload(d, info.ssi_uid, (pid_t)info.ssi_pid);
@@ -338,6 +339,8 @@ void cot_daemon_wire(struct daemon *d)
 	d->conns.queries.fire = cot_query_answer_one;
 	d->roster.stops.fire = cot_tenant_check_stops;
 	d->roster.looks.fire = cot_measure_look;
+	d->roster.energy.basis = &d->basis;
+	d->roster.energy.roster = &d->roster;
 }
 
 int cot_daemon_begin(struct daemon *d, struct cot_error *err)
@@ -382,6 +385,7 @@ void cot_daemon_end(struct daemon *d)
 	cot_scrape_close(&d->scrape);
 	cot_server_close(&d->server);
 	cot_lessons_end(&d->lessons);
+	cot_energy_end(&d->roster.energy);
 	for_each_tenant (t, &d->roster)
 		cot_requests_destroy(t->requests);
 	cot_basis_end(&d->basis);

@@ -11,7 +11,7 @@
  *             of commands      command.c, whom.c, hold.c, audit.c; register.c, environment.c;
  *                              query.c, explain.c; show.c, show_*.c, expose.c, effect.c
  *   conns     connections      conn.c, peer.c, answer.c, access.c, closer.c
- *   roster    programs         tenant.c, outlive.c; measure.c, progress.c
+ *   roster    programs         tenant.c, outlive.c; measure.c, progress.c, energy.c
  *             pools            pool.c, pool_stop.c, mps.c, clients.c, keeper.c
  *             both             roster.c, state.c, recover.c, news.c, choose.c
  *   basis     what all need    basis.c, loop.c, watch.c, account.c, config.c, gpus.c, paths.c

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "daemon/energy.h"
 #include "daemon/keeper.h"
 #include "daemon/outlive.h"
 #include "daemon/pool.h"
@@ -32,6 +33,7 @@ struct roster {
 	struct cot_timer looks; /* at requests, while any are measured */
 	struct cot_timer rates; /* how fast programs get on, while any have a shim and do */
 	uint32_t exit_idle_ms;	/* 0 = never */
+	struct energy energy;
 	/* pools */
 	struct pool pools[MAX_POOLS];
 	void (*pool_settled)(struct pool *p); /* it came up or failed */

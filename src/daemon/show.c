@@ -343,6 +343,7 @@ json_t *cot_show_tenant(struct conns *conns, const struct tenant *t)
 	put(o, "shares_reason", reason ? json_string(reason) : json_null());
 	put(o, "work", work);
 	cot_show_requests(conns, o, t);
+	cot_show_energy(conns, o, t);
 	put(o, "launches_per_second",
 	    cot_progress_rate(t, cot_now_ns(), &rate) ? json_real(rate) : json_null());
 	return o;
@@ -407,8 +408,9 @@ json_t *cot_show_daemon(struct conns *conns)
 	return o;
 }
 
-static json_t *show_gpus(const struct cot_gpus *gpus)
+static json_t *show_gpus(const struct conns *conns)
 {
+	const struct cot_gpus *gpus = &conns->basis->gpus;
 	json_t *list = json_array(), *o;
 	unsigned i;
 
@@ -419,6 +421,7 @@ static json_t *show_gpus(const struct cot_gpus *gpus)
 		put_number(o, "index", i);
 		put(o, "model", gpu->model[0] ? json_string(gpu->model) : json_null());
 		put(o, "uuid", gpu->uuid[0] ? json_string(gpu->uuid) : json_null());
+		put(o, "energy", cot_show_gpu_energy(conns, i));
 		json_array_append_new(list, o);
 	}
 	return list;
@@ -432,7 +435,7 @@ static json_t *show_ps(struct conns *conns, const char *schema)
 
 	put(o, "schema", json_string(schema));
 	put(o, "daemon", cot_show_daemon(conns));
-	put(o, "gpus", show_gpus(&conns->basis->gpus));
+	put(o, "gpus", show_gpus(conns));
 	for_each_pool (p, conns->roster)
 		json_array_append_new(pools, cot_show_pool(conns, p));
 	for_each_tenant (t, conns->roster)
@@ -455,6 +458,7 @@ static json_t *show_stats(struct conns *conns, const char *schema)
 	put_number(o, "refused", conns->n_refused);
 	put_number(o, "bad_packets", conns->n_bad_packets);
 	put(o, "timers", cot_show_timers(&conns->basis->loop.lateness));
+	put(o, "energy_reason", cot_show_energy_why(conns));
 	put(o, "users", cot_show_users(&conns->basis->account));
 	return o;
 }

@@ -72,6 +72,15 @@ json_t *cot_show_users(const struct cot_account *a);
 /* Adds a program's part of the GPU to what is said of the program. */
 void cot_show_part(struct conns *conns, json_t *tenant, const struct tenant *t);
 
+/* ---- show_energy.c ---- */
+
+/* What a GPU has taken, or null. */
+json_t *cot_show_gpu_energy(const struct conns *conns, unsigned gpu);
+/* Adds what a program has taken to what is said of the program. */
+void cot_show_energy(struct conns *conns, json_t *tenant, const struct tenant *t);
+/* Null, or why nothing is measured. */
+json_t *cot_show_energy_why(const struct conns *conns);
+
 /* ---- show_requests.c ---- */
 
 /* Likewise, how long its requests took. */

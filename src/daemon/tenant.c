@@ -260,6 +260,7 @@ void cot_tenant_announce(struct tenant *t)
 		log_error("the policy core does not take program %u: %s", t->id, strerror(-rc));
 	tell_known(t);
 	cot_timer_clear(&t->in->idle);
+	cot_energy_begin(&t->in->energy);
 	if (t->pool)
 		cot_pool_joined(t->pool, t->uid);
 }

@@ -10,6 +10,7 @@
 #include <sys/types.h>
 
 #include "base/words.h"
+#include "daemon/energy.h"
 #include "daemon/progress.h"
 #include "daemon/queries.h"
 #include "daemon/watch.h"
@@ -73,6 +74,7 @@ struct tenant {
 	uint64_t n_cpu, cpu_ns, n_cpu_not;
 	uint64_t n_merged, n_merges, n_unmerged;
 	struct cot_queries queries;
+	struct cot_energy_share energy;
 };
 
 /* As in messages. */

@@ -265,6 +265,7 @@ static void book(struct cot_emu_model *m, struct cot_emu_engine *e)
 		running_load(m, e, &load);
 		if (!cot_emu_load_is_none(&load))
 			g->ran_ns += passed;
+		e->busy_ns += cot_emu_load_busy(&load, passed);
 		for (c = g->first_channel; c >= 0; c = m->channels[c].next) {
 			i = channel_running(m, e, &m->channels[c]);
 			if (i < 0)

@@ -85,3 +85,18 @@ uint64_t cot_emu_load_work(const struct cot_emu_load *l, const struct cot_emu_ke
 {
 	return (uint64_t)((cot_u128)time_ns * WHOLE / load_on(l, k));
 }
+
+uint64_t cot_emu_load_busy(const struct cot_emu_load *l, uint64_t time_ns)
+{
+	uint64_t sum = 0, load;
+	uint32_t sm;
+
+	for (sm = 0; sm < l->n_sms && l->parted; sm++) {
+		load = l->everywhere + l->on[sm];
+		sum += load < COT_EMU_WHOLE_GPU ? load : COT_EMU_WHOLE_GPU;
+	}
+	if (l->parted)
+		return time_ns * (sum / l->n_sms) / COT_EMU_WHOLE_GPU;
+	return time_ns * (l->everywhere < COT_EMU_WHOLE_GPU ? l->everywhere : COT_EMU_WHOLE_GPU) /
+	       COT_EMU_WHOLE_GPU;
+}

@@ -27,6 +27,9 @@ bool cot_emu_load_is_none(const struct cot_emu_load *l);
 /* How long the kernel, which is one of those that run, takes for so much of its work. */
 uint64_t cot_emu_load_time(const struct cot_emu_load *l, const struct cot_emu_kernel *k,
 			   uint64_t work_ns);
+/* How long the SMs have work in this time, as if all were one. */
+uint64_t cot_emu_load_busy(const struct cot_emu_load *l, uint64_t time_ns);
+
 /* How much it does in this time. */
 uint64_t cot_emu_load_work(const struct cot_emu_load *l, const struct cot_emu_kernel *k,
 			   uint64_t time_ns);

@@ -140,6 +140,7 @@ struct cot_emu_engine {
 	uint64_t slice_start_ns; /* while no group waits, the slice is renewed from here */
 	uint64_t switch_end_ns;
 	uint64_t n_switches;
+	uint64_t busy_ns; /* that SMs have had work for, as if all were one */
 };
 
 struct cot_emu_model {

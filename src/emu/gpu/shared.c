@@ -17,7 +17,7 @@
 #include "emu/gpu/futex.h"
 
 #define REGION_MAGIC   0x756d652d746f6375ull
-#define REGION_VERSION 3u
+#define REGION_VERSION 4u
 #define BOOT_ID_SIZE   40
 
 /* Waiters look for dead neighbours this often, in wall time. */

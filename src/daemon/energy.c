@@ -1,0 +1,252 @@
+#include "daemon/energy.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "daemon/basis.h"
+#include "daemon/log.h"
+#include "daemon/roster.h"
+#include "meter/meter.h"
+
+#define LOOK_NS	     (100 * COT_NS_PER_MS)
+#define MJ_PER_J     1e3
+#define WHOLE_SMS    132.0 /* of a GPU that is not divided, beside others: only ratios count */
+#define MOST_FDS     65536
+#define NVML_DEVICES "/dev/nvidiactl"
+
+/* ---- whose it is ---- */
+
+static bool can_run(const struct cot_tenant *t)
+{
+	return t && t->entity && t->entity->run == COT_RUN_RUNNING && !t->part.hold &&
+	       t->activity != COT_ACTIVITY_IDLE;
+}
+
+static double sms_of(const struct cot_tenant *t)
+{
+	if (t->part.n)
+		return t->part.n;
+	return t->part_sms ? t->part_sms : WHOLE_SMS;
+}
+
+static void count_time(struct energy *e, uint64_t now_ns)
+{
+	double passed_s = (double)(now_ns - e->looked_ns) / (double)COT_NS_PER_S;
+	const struct cot_sched *s = cot_host_sched(e->basis->host);
+	struct tenant *t;
+	unsigned gpu;
+
+	for_each_tenant (t, e->roster) {
+		const struct cot_tenant *known = cot_sched_tenant(s, t->id);
+
+		if (!can_run(known))
+			continue;
+		t->energy.ran_s += passed_s;
+		for (gpu = 0; gpu < COT_GPUS_MAX; gpu++)
+			if (t->gpu_mask >> gpu & 1)
+				t->energy.waiting[gpu] += passed_s * sms_of(known);
+	}
+	e->looked_ns = now_ns;
+}
+
+static void divide(struct energy *e, unsigned gpu, double joules)
+{
+	struct tenant *t;
+	double all = 0;
+
+	for_each_tenant (t, e->roster)
+		all += t->energy.waiting[gpu];
+	if (!(all > 0))
+		e->gpu[gpu].nobody_j += joules;
+	for_each_tenant (t, e->roster) {
+		if (all > 0)
+			t->energy.joules += joules * t->energy.waiting[gpu] / all;
+		t->energy.waiting[gpu] = 0;
+	}
+}
+
+static void take(struct energy *e, unsigned gpu, const struct cot_meter_gpu *m, uint64_t now_ns)
+{
+	struct cot_energy_gpu *g = &e->gpu[gpu];
+	struct tenant *t;
+
+	if (!m->known)
+		return;
+	g->power_mw = m->power_mw;
+	/* The first value, or a counter that began again. */
+	if (!g->known || m->energy_mj < g->last_mj) {
+		for_each_tenant (t, e->roster)
+			t->energy.waiting[gpu] = 0;
+		if (!g->known)
+			*g = (struct cot_energy_gpu){.begin_mj = m->energy_mj,
+						     .begin_ns = now_ns,
+						     .power_mw = m->power_mw};
+		else
+			g->begin_mj += m->energy_mj - g->last_mj; /* what was counted stays */
+		g->known = true;
+	} else if (m->energy_mj > g->last_mj) {
+		divide(e, gpu, (double)(m->energy_mj - g->last_mj) / MJ_PER_J);
+	} else {
+		return;
+	}
+	g->last_mj = m->energy_mj;
+	g->last_ns = now_ns;
+}
+
+/* ---- the process that reads the counters ---- */
+
+static void close_source(struct energy *e)
+{
+	if (e->source.fd < 0)
+		return;
+	cot_loop_remove(&e->basis->loop, &e->source);
+	(void)close(e->source.fd);
+	e->source.fd = -1;
+}
+
+static void give_up(struct energy *e, const char *why)
+{
+	(void)snprintf(e->why_not, sizeof(e->why_not), "%s", why);
+	close_source(e); /* then the process ends */
+	cot_timer_clear(&e->timer);
+}
+
+static void answered(struct cot_source *source, uint32_t events)
+{
+	struct energy *e = COT_CONTAINER_OF(source, struct energy, source);
+	struct cot_meter_answer answer;
+	ssize_t n = recv(source->fd, &answer, sizeof(answer), MSG_DONTWAIT);
+	uint64_t now_ns = cot_now_ns();
+	unsigned gpu;
+
+	(void)events;
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	if (n != sizeof(answer)) {
+		give_up(e, "the process that reads NVML has ended");
+		return;
+	}
+	e->asked = false;
+	answer.why_not[sizeof(answer.why_not) - 1] = '\0';
+	if (answer.why_not[0]) {
+		give_up(e, answer.why_not);
+		return;
+	}
+	count_time(e, now_ns);
+	for (gpu = 0; gpu < COT_GPUS_MAX; gpu++)
+		take(e, gpu, &answer.gpu[gpu], now_ns);
+}
+
+/* The child: it keeps nothing of the daemon's open, and ends with it. */
+static void read_nvml(const struct energy *e, int fd, pid_t daemon)
+{
+	struct cot_meter_gpus gpus = {.n = e->basis->gpus.n};
+	long max = sysconf(_SC_OPEN_MAX);
+	sigset_t none;
+	uint32_t i;
+	int other;
+
+	(void)sigemptyset(&none);
+	(void)sigprocmask(SIG_SETMASK, &none, NULL);
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+	(void)prctl(PR_SET_NAME, "cotenant-meter");
+	if (getppid() != daemon)
+		_exit(0);
+	for (other = 0; other < max && other < MOST_FDS; other++)
+		if (other != fd && other != STDERR_FILENO)
+			(void)close(other);
+	for (i = 0; i < gpus.n && i < COT_METER_GPUS_MAX; i++)
+		(void)snprintf(gpus.uuid[i], sizeof(gpus.uuid[i]), "%s",
+			       e->basis->gpus.gpu[i].uuid);
+	cot_meter_serve(fd, &gpus);
+	_exit(0);
+}
+
+static int start(struct energy *e)
+{
+	pid_t daemon = getpid();
+	int ends[2], rc;
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
+		return -errno;
+	e->pid = fork();
+	if (!e->pid)
+		read_nvml(e, ends[1], daemon);
+	rc = e->pid < 0 ? -errno : 0;
+	(void)close(ends[1]);
+	e->source = (struct cot_source){.fd = ends[0], .ready = answered};
+	if (!rc)
+		rc = cot_loop_add(&e->basis->loop, &e->source, EPOLLIN);
+	if (rc) {
+		(void)close(ends[0]);
+		e->source.fd = -1;
+	}
+	if (e->pid < 0)
+		e->pid = 0;
+	return rc;
+}
+
+/* Time is counted at each look, also while the process takes long. */
+static void look(struct cot_timer *timer, uint64_t now_ns)
+{
+	struct energy *e = COT_CONTAINER_OF(timer, struct energy, timer);
+
+	if (e->source.fd < 0)
+		return;
+	count_time(e, now_ns);
+	if (!e->asked)
+		e->asked = send(e->source.fd, "", 1, MSG_NOSIGNAL | MSG_DONTWAIT) == 1;
+	if (cot_tenant_count(e->roster))
+		cot_timer_set(&e->basis->loop, timer, now_ns + LOOK_NS);
+	else
+		e->looked_ns = 0;
+}
+
+void cot_energy_begin(struct energy *e)
+{
+	const char *file = getenv("COTENANT_NVML");
+	uint64_t now_ns = cot_now_ns();
+	int rc;
+
+	if (!e->tried) {
+		e->tried = true;
+		e->source.fd = -1;
+		if (!(file && *file) && access(NVML_DEVICES, F_OK)) {
+			give_up(e, "there is no NVIDIA GPU here");
+			return;
+		}
+		rc = start(e);
+		if (rc < 0) {
+			log_warn("no energy is measured: %s", strerror(-rc));
+			give_up(e, strerror(-rc));
+		}
+	}
+	if (e->source.fd < 0 || e->timer.armed)
+		return;
+	e->timer.fire = look;
+	e->looked_ns = now_ns;
+	cot_timer_set(&e->basis->loop, &e->timer, now_ns);
+}
+
+void cot_energy_reap(struct energy *e)
+{
+	if (e->pid && waitpid(e->pid, NULL, WNOHANG) != 0)
+		e->pid = 0;
+}
+
+void cot_energy_end(struct energy *e)
+{
+	if (!e->tried)
+		return;
+	close_source(e);
+	if (e->pid)
+		(void)kill(e->pid, SIGKILL);
+}

@@ -1,0 +1,58 @@
+/*
+ * The energy that GPUs and programs have taken. A process reads NVML's counters (meter/meter.h),
+ * ten times a second while programs are registered; where there are none, that is said, and nothing
+ * else changes.
+ *
+ * What a GPU took between two steps of its counter is divided among the programs that could use it
+ * meanwhile, in proportion to SMs times time: the SMs of its part, or all. Held and frozen
+ * programs, and idle ones as far as that is known, have no time. Where nobody has, the energy is
+ * nobody's. The share has the power of the idle GPU in it.
+ */
+#ifndef COT_DAEMON_ENERGY_H
+#define COT_DAEMON_ENERGY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "daemon/gpus.h"
+#include "daemon/loop.h"
+
+struct basis;
+struct roster;
+
+/* Of a program. */
+struct cot_energy_share {
+	double joules;
+	double ran_s;		      /* how long it could use a GPU */
+	double waiting[COT_GPUS_MAX]; /* SM-seconds since the counter's last step */
+};
+
+struct cot_energy_gpu {
+	bool known;
+	uint64_t begin_mj, last_mj;
+	uint64_t begin_ns, last_ns; /* of the counter's first and last step that were seen */
+	double nobody_j;
+	uint32_t power_mw;
+};
+
+struct energy {
+	struct basis *basis;
+	struct roster *roster;
+	struct cot_source source; /* fd < 0: there is no process */
+	struct cot_timer timer;
+	pid_t pid; /* 0: none */
+	bool asked, tried;
+	char why_not[128];  /* nothing is measured */
+	uint64_t looked_ns; /* until when programs' time is counted; 0: not begun */
+	struct cot_energy_gpu gpu[COT_GPUS_MAX];
+};
+
+/* A program has come. */
+void cot_energy_begin(struct energy *e);
+/* A child has ended. */
+void cot_energy_reap(struct energy *e);
+/* The daemon ends. */
+void cot_energy_end(struct energy *e);
+
+#endif

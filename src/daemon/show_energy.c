@@ -1,0 +1,81 @@
+/* What GPUs and programs have taken, for `cotenant stats`. */
+#include <jansson.h>
+#include <string.h>
+
+#include "daemon/basis.h"
+#include "daemon/conn.h"
+#include "daemon/energy.h"
+#include "daemon/roster.h"
+#include "daemon/show_inside.h"
+
+#define MJ_PER_J 1e3
+#define MW_PER_W 1e3
+
+static const struct energy *energy_of(const struct conns *conns)
+{
+	return &conns->roster->energy;
+}
+
+json_t *cot_show_gpu_energy(const struct conns *conns, unsigned gpu)
+{
+	const struct cot_energy_gpu *g = &energy_of(conns)->gpu[gpu];
+	double seconds = (double)(g->last_ns - g->begin_ns) / (double)COT_NS_PER_S;
+	double joules = (double)(g->last_mj - g->begin_mj) / MJ_PER_J;
+	json_t *o;
+
+	if (!g->known)
+		return json_null();
+	o = json_object();
+	put(o, "joules", json_real(joules));
+	put(o, "nobody_joules", json_real(g->nobody_j));
+	put(o, "seconds", json_real(seconds));
+	put(o, "mean_w", seconds > 0 ? json_real(joules / seconds) : json_null());
+	put(o, "power_w", json_real(g->power_mw / MW_PER_W));
+	return o;
+}
+
+/* The number of its gang, of the policy that has some; 0: none. */
+static uint64_t gang_of(struct conns *conns, const struct tenant *t)
+{
+	struct cot_fact facts[COT_FACTS_MAX];
+	unsigned i, n = cot_sched_explain(cot_host_sched(conns->basis->host), t->id, facts);
+
+	for (i = 0; i < n; i++)
+		if (facts[i].unit == COT_FACT_COUNT && !strcmp(facts[i].name, "gang"))
+			return facts[i].value;
+	return 0;
+}
+
+void cot_show_energy(struct conns *conns, json_t *object, const struct tenant *t)
+{
+	const struct cot_tenant *known =
+		cot_sched_tenant(cot_host_sched(conns->basis->host), t->id);
+	const struct cot_energy_share *share = &t->energy;
+	uint64_t gang = gang_of(conns, t);
+	bool any = false;
+	unsigned gpu;
+	json_t *o;
+
+	for (gpu = 0; gpu < COT_GPUS_MAX; gpu++)
+		any |= (t->gpu_mask >> gpu & 1) && energy_of(conns)->gpu[gpu].known;
+	if (!any) {
+		put(object, "energy", json_null());
+		return;
+	}
+	o = json_object();
+	put(o, "joules", json_real(share->joules));
+	put(o, "seconds", json_real(share->ran_s));
+	put(o, "mean_w", share->ran_s > 0 ? json_real(share->joules / share->ran_s) : json_null());
+	/* Of the whole GPU with it alone: what is known from profiling it. */
+	put(o, "predicted_alone_w",
+	    known && known->cost.power_w ? json_integer(known->cost.power_w) : json_null());
+	put(o, "gang", gang ? json_integer((json_int_t)gang) : json_null());
+	put(object, "energy", o);
+}
+
+json_t *cot_show_energy_why(const struct conns *conns)
+{
+	const struct energy *e = energy_of(conns);
+
+	return e->why_not[0] ? json_string(e->why_not) : json_null();
+}

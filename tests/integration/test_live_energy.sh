@@ -1,0 +1,94 @@
+#!/bin/sh
+# The energy that a GPU took is divided among the programs, all of it; without NVML nothing is said but why. The process
+# that reads the counters ends with the daemon.
+# shellcheck disable=SC1091,SC2154 # of lib.sh
+. "$SOURCE_DIR/tests/integration/daemon/lib.sh"
+need_emulator
+[ -e "$EMU/libnvidia-ml.so.1" ] || exit 77
+
+cat >"$work/known.yaml" <<END
+schema: cotenant.knowledge/1
+program: parts
+class: batch
+gpu: "NVIDIA H200"
+sms: [8, 132]
+repeats:
+  time_ns: [8000000, 1000000]
+  bytes_per_s: [1000000000, 1000000000]
+  power_w: 432
+END
+cat >"$work/conf" <<END
+schema: cotenantd/1
+policy: consolidate
+knowledge: [{name: one, file: $work/known.yaml}]
+END
+
+start() {
+	background env LD_LIBRARY_PATH="$EMU" "$COTENANT" run --required --name "$1" --class batch -- \
+		"$PROGS/parts" --seconds 600 --until "$work/enough" >"$work/$1"
+}
+
+# sum_is_whole: both programs have some, and the parts are all of what the GPU took.
+sum_is_whole() {
+	"$COTENANT" stats --json >"$work/json" || return 1
+	python3 - "$work/json" <<-'PYTHON'
+	import json
+	import sys
+	answer = json.load(open(sys.argv[1]))
+	gpu = answer["gpus"][0]["energy"]
+	shares = {t["name"]: t["energy"] for t in answer["tenants"]}
+	good = gpu and len(shares) == 2 and all(s and s["joules"] > 1 for s in shares.values())
+	if not good or answer["energy_reason"]:
+	    sys.exit(1)
+	whole = sum(s["joules"] for s in shares.values()) + gpu["nobody_joules"]
+	assert abs(whole - gpu["joules"]) < 0.01 * gpu["joules"], answer
+	assert 100 < gpu["mean_w"] <= 601 and 100 < gpu["power_w"] <= 601, gpu
+	assert shares["one"]["predicted_alone_w"] == 432 and shares["two"]["predicted_alone_w"] is None
+	assert shares["one"]["gang"] and shares["two"]["gang"], shares
+	PYTHON
+}
+
+COTENANT_NVML=$EMU/libnvidia-ml.so.1
+export COTENANT_NVML
+start_daemon --config "$work/conf"
+start one
+programs=$pid
+start two
+programs="$programs $pid"
+until_true 30 sum_is_whole || fail "stats: $(cat "$work/json")"
+"$COTENANT" stats >"$work/out"
+grep -qE '^GPU 0 +[0-9.]+ J +[0-9.]+ s +[0-9.]+ W +-' "$work/out" || fail "stats: $(cat "$work/out")"
+grep -qE '^one +[0-9.]+ J +[0-9.]+ s +[0-9.]+ W +432.0 W' "$work/out" || fail "stats: $(cat "$work/out")"
+
+# The process that reads the counters: it dies, and the daemon says so; it ends with the daemon.
+reader() {
+	tr ' ' '\n' <"/proc/$daemon_pid/task/$daemon_pid/children" | while read -r child; do
+		[ "$(cat "/proc/$child/comm")" = cotenant-meter ] && echo "$child"
+	done
+}
+child=$(reader)
+[ -n "$child" ] || fail "nobody reads the counters"
+kill -9 "$child"
+reason_is() {
+	"$COTENANT" stats --json | grep -q "\"energy_reason\": *\"$1\""
+}
+until_true 20 reason_is "the process that reads NVML has ended" || fail "no reason"
+touch "$work/enough"
+for program in $programs; do
+	wait "$program" || fail "a program failed"
+done
+stop_daemon
+
+# Without the library.
+rm "$work/enough"
+COTENANT_NVML=$work/none
+start_daemon --config "$work/conf"
+start one
+programs=$pid
+until_true 20 reason_is "there is no libnvidia-ml.so.1" || fail "no reason"
+"$COTENANT" stats --json | grep -q '"energy": *null' || fail "energy without a counter"
+"$COTENANT" stats | grep -q 'ENERGY OF' && fail "a table of nothing"
+touch "$work/enough"
+wait "$programs" || fail "a program failed"
+stop_daemon
+finish
