@@ -28,6 +28,8 @@ cot_dependency(jansson jansson libjansson.a)
 cot_dependency(lz4 liblz4 liblz4.a)
 cot_dependency(zstd libzstd libzstd.a)
 cot_dependency(zlib zlib libz.a)
+cot_dependency(ncursesw ncursesw libncursesw.a)
+cot_dependency(tinfo tinfo libtinfo.a)
 # Its archive would need those of GnuTLS, which are not all there: such programs serve no /metrics.
 if(NOT COT_STATIC_DEPS)
 	cot_dependency(microhttpd libmicrohttpd libmicrohttpd.a)

@@ -46,6 +46,7 @@ _cotenant_options()
 	profile) echo "--class= --sizes= --parts= --requests= --output= --emulate= --progress $common" ;;
 	set) echo "--class= --weight= --slice= --mode= --block= --quota= --reserve= --sms= --pace= --p99= --slowdown= --rate=
 			--json $common" ;;
+	top) echo "--once --interval= --sort= --reverse --filter= $common" ;;
 	ps) echo "--wide --json $common" ;;
 	stats) echo "--wide --format= --json $common" ;;
 	freeze | thaw | policy | explain) echo "--json $common" ;;
@@ -119,13 +120,14 @@ _cotenant_value()
 		;;
 	--scheduler) _cotenant_words "$(_cotenant_list schedulers)" "$2" ;;
 	--policy) _cotenant_words "$(_cotenant_list policies)" "$2" ;;
+	--sort) _cotenant_words 'id name class p99 requests launches sms freezes' "$2" ;;
 	--format) _cotenant_words 'table prometheus' "$2" ;;
 	--preempt) _cotenant_words 'switch drain' "$2" ;;
 	--json) ((equals)) && _cotenant_files '\.json$' "$2" ;;
 	--csv) ((equals)) && _cotenant_files '\.csv$' "$2" ;;
 	--timeline) _cotenant_files '\.json(\.gz)?$' "$2" ;;
 	--report) _cotenant_files '\.html$' "$2" ;;
-	--set | --seed | --seeds | --random | --emulate-seed | --threads | --jitter | --sizes | --parts | --requests | --min-gain | --train | --train-with | --scenario) COMPREPLY=() ;;
+	--interval | --filter | --set | --seed | --seeds | --random | --emulate-seed | --threads | --jitter | --sizes | --parts | --requests | --min-gain | --train | --train-with | --scenario) COMPREPLY=() ;;
 	*) return 1 ;;
 	esac
 }
@@ -172,7 +174,7 @@ _cotenant()
 
 	COMPREPLY=()
 	if ((COMP_CWORD == 1)); then
-		_cotenant_words 'run ps set freeze thaw stats policy explain profile doctor sim compare sweep model reproduce inspect ptx list help
+		_cotenant_words 'run ps top set freeze thaw stats policy explain profile doctor sim compare sweep model reproduce inspect ptx list help
 			--help --usage --version' "$cur"
 		return
 	fi
@@ -211,7 +213,7 @@ _cotenant()
 	policy) _cotenant_words "$(_cotenant_list policies) auto" "$cur" ;;
 	explain) _cotenant_words "$(_cotenant_tenants | grep -v ^pool:)" "$cur" ;;
 	help)
-		_cotenant_words 'run ps set freeze thaw stats policy explain profile doctor sim compare sweep model reproduce inspect ptx list' \
+		_cotenant_words 'run ps top set freeze thaw stats policy explain profile doctor sim compare sweep model reproduce inspect ptx list' \
 			"$cur"
 		;;
 	esac

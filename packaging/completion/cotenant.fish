@@ -23,6 +23,8 @@ function __cotenant_values
             printf '%s\n' latency batch
         case mode
             printf '%s\n' switch drain auto
+        case sort
+            printf '%s\n' id name class p99 requests launches sms freezes
         case format
             printf '%s\n' table prometheus
         case preempt

@@ -37,5 +37,6 @@ int cot_cmd_sim(int argc, char **argv);
 int cot_cmd_stats(int argc, char **argv);
 int cot_cmd_sweep(int argc, char **argv);
 int cot_cmd_thaw(int argc, char **argv);
+int cot_cmd_top(int argc, char **argv);
 
 #endif

@@ -20,6 +20,7 @@
 static const struct cot_command commands[] = {
 	{"run", "run a program under control on a shared GPU", cot_cmd_run},
 	{"ps", "show the programs under control", cot_cmd_ps},
+	{"top", "show programs and pools as they run, and change them", cot_cmd_top},
 	{"set", "change a program's class, weight, slice or mode", cot_cmd_set},
 	{"freeze", "take a program off the GPU", cot_cmd_freeze},
 	{"thaw", "let it use the GPU again", cot_cmd_thaw},
