@@ -39,8 +39,8 @@ read -r missed batch <"$work/slo"
 between 21 22 >"$work/slo"
 read -r missed batch <"$work/slo"
 [ "$missed" -le 10 ] || fail "a second after the step slo misses $missed of 1000"
-# At the low load they have nearly all.
-between 15 20 >"$work/slo"
+# At the low load they have nearly all, but for a moment after 15 s in which the time alone is measured.
+between 10 15 >"$work/slo"
 read -r missed batch <"$work/slo"
 [ "$missed" -le 10 ] || fail "slo misses $missed of 1000 at the low load"
 [ "$batch" -ge 800 ] || fail "slo gives batch programs $batch of 1000 at the low load"
