@@ -116,6 +116,7 @@ struct cot_shim_give_way {
 struct cot_shim_queued {
 	CUevent marks[COT_SHIM_MARKS_MAX];
 	uint32_t n, n_busy; /* of them; of the streams, a moment after */
+	bool has_context;   /* one is behind all that is in the context */
 	uint64_t marked_ns; /* 0: none are there */
 	uint64_t unseen_ns; /* until then a stream may have work that is not seen */
 };

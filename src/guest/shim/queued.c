@@ -67,10 +67,26 @@ static uint32_t n_left(struct cot_shim_queued *q)
 	return q->n;
 }
 
+/* What is in streams that are not known: the program has used them only before there were parts. */
+static void mark_context(struct cot_shim_parts *p)
+{
+	struct cot_shim_queued *q = &p->queued;
+	CUevent event = cot_shim_parts_event(p);
+
+	q->has_context = false;
+	if (!event)
+		return;
+	q->marks[q->n++] = event;
+	q->has_context = !COT_REAL(cuCtxRecordEvent)(atomic_load(&p->context), event);
+	if (!q->has_context)
+		drop_last(q); /* an older driver has none; or a graph is recorded there */
+}
+
 static bool mark_all(struct cot_shim_parts *p, uint64_t now_ns)
 {
 	struct cot_shim_queued *q = &p->queued;
 
+	mark_context(p);
 	if (!cot_shim_streams_mark(p)) {
 		cot_shim_queued_drop(p);
 		return false;
@@ -95,7 +111,7 @@ static bool is_short(struct cot_shim_parts *p, uint64_t now_ns, uint64_t age_ns,
 
 	*ret_pause_ns = within(LOOK_NS, age_ns / 16, LOOK_MAX_NS);
 	if (!q->n_busy && took_ns >= LOOK_NS)
-		q->n_busy = left;
+		q->n_busy = left > 1 && q->has_context ? left - 1 : left;
 	if (took_ns > (q->n_busy > 1 ? SEVERAL_NS : ONE_NS)) {
 		cot_shim_queued_drop(p);
 		*ret_pause_ns = within(LOOK_MAX_NS, age_ns / 4, PAUSE_MAX_NS);

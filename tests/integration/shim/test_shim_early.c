@@ -108,6 +108,24 @@ static void test_no_part(void **state)
 	then(64, 8, EARLY + 4, 0);
 }
 
+/* What was launched before there was a part is seen when another one is to be made: that would wait
+ * for it, so a smaller one stands in. */
+static void test_work_from_before(void **state)
+{
+	(void)state;
+	begin(true);
+	launch(1, 2, plain);
+	placed(0, 64);
+	ask(0, 40);
+	assert_int_equal(answer(), 0);
+	assert_int_equal(in.placed.n, 32);
+	is_on(waits, 0, 32);
+	open_gate(1);
+	assert_int_equal(answer(), 0);
+	assert_int_equal(in.placed.n, 40);
+	is_on(plain, 0, 40);
+}
+
 /* A program that launches nothing but a graph that it has made itself. */
 static void test_a_graph_alone(void **state)
 {
@@ -252,6 +270,7 @@ static const struct {
 	{"all of it comes late", "100%", test_all_of_it_comes_late, "batch"},
 	{"a part that nobody asked for", NULL, test_a_part_that_nobody_asked_for, "batch"},
 	{"no part", NULL, test_no_part, "batch"},
+	{"work from before", "64", test_work_from_before, "batch"},
 	{"a graph alone", "8", test_a_graph_alone, "batch"},
 	{"a wait before any launch", "8", test_a_wait_before_any_launch, "batch"},
 	{"a wait in a graph", NULL, test_a_wait_in_a_graph, "batch"},
