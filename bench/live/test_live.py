@@ -275,7 +275,9 @@ class DryRuns(unittest.TestCase):
 
     def test_a_failing_program_is_reported_and_tried_again(self):
         self.run_it("--only", "a1.mps", FAKE_FAIL="hog")
-        self.assertIn("told to fail", self.result()["cells"][0]["why"])
+        cell = self.result()["cells"][0]
+        self.assertIn("told to fail", cell["why"])
+        self.assertIn("threads", cell["seen"])
         self.run_it("--only", "a1.mps")
         self.assertEqual(self.result()["cells"][0]["status"], "ok")
 

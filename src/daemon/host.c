@@ -222,6 +222,22 @@ static void let_go(struct cot_host *host, struct host_entity *e, uint64_t now_ns
 		(void)cot_sched_event(host->sched, &ev);
 }
 
+void cot_host_release(struct cot_host *host, uint32_t entity, uint64_t now_ns)
+{
+	struct host_entity *e = cot_host_find(host, entity);
+	struct cot_msg_header thaw;
+	unsigned i;
+
+	if (!e || !e->frozen)
+		return;
+	cot_proto_header(&thaw, COT_MSG_THAW, sizeof(thaw), 0);
+	host_for_each_member (i, &e->members)
+		(void)host->ops->send(host->arg, i, &thaw, sizeof(thaw));
+	e->loose = true;
+	let_go(host, e, now_ns);
+	cot_host_pump(host, now_ns);
+}
+
 /* Those that came while it was frozen, or set channels up then. */
 static void freeze_newcomers(struct cot_host *host, struct host_entity *e, uint64_t now_ns)
 {

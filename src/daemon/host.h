@@ -83,6 +83,9 @@ struct cot_host_ops {
 	void (*query_over)(void *arg, unsigned member);
 	/* Must not call back. May be NULL. */
 	void (*tell)(void *arg, const struct cot_host_news *news);
+	/* Whether no process of the entity sets channels up; otherwise a FREEZE of the core's fails
+	 * with -EAGAIN and is not sent. Must not call back. May be NULL: always. */
+	bool (*is_quiet)(void *arg, uint32_t entity, uint64_t now_ns);
 };
 
 int cot_host_create(const struct cot_host_ops *ops, void *arg, const struct cot_policy_ops *policy,
@@ -120,6 +123,9 @@ void cot_host_welcome(struct cot_host *host, unsigned member, uint32_t entity, e
 /* From here on it gets the entity's orders, at once a FREEZE if the others are frozen. */
 void cot_host_join(struct cot_host *host, unsigned member, uint32_t entity, bool guest,
 		   uint64_t now_ns);
+/* One of its processes begins to set channels up, which must not happen while it is frozen: it
+ * runs, and the core is told so. */
+void cot_host_release(struct cot_host *host, uint32_t entity, uint64_t now_ns);
 /* Its library is gone and answers no longer. */
 void cot_host_leave(struct cot_host *host, unsigned member, uint64_t now_ns);
 void cot_host_ack(struct cot_host *host, unsigned member, const struct cot_msg_ack *ack,

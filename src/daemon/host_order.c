@@ -252,11 +252,20 @@ static enum order_place place_of(enum cot_action_kind kind)
 					 : PLACE_RUN;
 }
 
+/* In a pool a freeze is the server's business, and a set-up that of each program: so the server's
+ * own gate (src/cuda/rm/gate.c) knows nothing of it. */
+static bool is_untimely(const struct cot_host *host, const struct cot_action *a, uint64_t now_ns)
+{
+	return a->kind == COT_ACTION_FREEZE && host->ops->is_quiet &&
+	       !host->ops->is_quiet(host->arg, a->entity, now_ns);
+}
+
 /* The core does not get far with an entity that has no place here. */
 static void carry_out(struct cot_host *host, const struct cot_action *a, uint64_t now_ns)
 {
 	bool runs = a->kind == COT_ACTION_FREEZE || a->kind == COT_ACTION_THAW;
 	struct host_entity *e = cot_host_find_or_make(host, a->entity);
+	bool untimely = is_untimely(host, a, now_ns);
 	struct member_set deciding;
 	struct order *o;
 
@@ -266,7 +275,7 @@ static void carry_out(struct cot_host *host, const struct cot_action *a, uint64_
 		e->slice_us = a->value;
 	if (a->kind == COT_ACTION_MODE)
 		e->mode = (enum cot_mode)a->value;
-	if (runs)
+	if (runs && !untimely)
 		cot_host_set_frozen(host, e, a->kind == COT_ACTION_FREEZE, now_ns);
 	deciding = set_without(&e->members, &e->guests);
 	o = &e->orders[place_of(a->kind)];
@@ -276,6 +285,10 @@ static void carry_out(struct cot_host *host, const struct cot_action *a, uint64_
 			    .sent_ns = now_ns,
 			    .waiting = e->members,
 			    .status = set_empty(&deciding) ? -ENOTCONN : 0};
+	if (untimely) {
+		o->waiting = (struct member_set){0};
+		o->status = -EAGAIN;
+	}
 	send_order(host, e, o);
 	judge(host, e, o, now_ns);
 }

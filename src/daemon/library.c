@@ -62,6 +62,11 @@ static void member_is_late(void *arg, unsigned member)
 	cot_timer_set(&conns->basis->loop, &conns->roster->stops, cot_now_ns());
 }
 
+static bool is_quiet(void *arg, uint32_t entity, uint64_t now_ns)
+{
+	return cot_library_is_quiet(arg, entity, now_ns);
+}
+
 static void query_is_over(void *arg, unsigned member)
 {
 	cot_queries_over(&((struct conns *)arg)->all[member]);
@@ -75,6 +80,7 @@ const struct cot_host_ops cot_library_host_ops = {
 	.late = member_is_late,
 	.query_over = query_is_over,
 	.tell = tell,
+	.is_quiet = is_quiet,
 };
 
 /* Returns the descriptor to hand over; the mapping stays. */
@@ -376,7 +382,11 @@ static void find_gpus(struct conn *c, const struct cot_msg_groups *m)
  * keeps the slice of its WELCOME. The same happens whenever it allocates more. A program that does
  * so without end has no turns: it runs all the time, and the others pay for it. A program that
  * hangs would be worse. A program that the user holds waits in its library before it allocates more
- * (src/cuda/rm/gate.c). Policies do not freeze pools, and pools should have their slices at once.
+ * (src/cuda/rm/gate.c).
+ *
+ * A pool should have its slices at once. It is not frozen while one of its programs sets channels
+ * up (is_quiet()); if it is frozen when one begins, it is thawed. So a trainer that started while
+ * `slo` measured its neighbour alone hung on an H200.
  */
 static void groups(struct conn *c, const struct cot_msg_groups *m)
 {
@@ -398,6 +408,8 @@ static void groups(struct conn *c, const struct cot_msg_groups *m)
 		c->alone = false;
 		set_settled(c, false);
 	} else if ((c->pool || c->tenant->pool) && !is_held(c)) {
+		if (more && !c->pool)
+			cot_host_release(c->basis->host, c->entity, cot_now_ns());
 		set_settled(c, true);
 	} else if (more && !(c->settled && is_held(c))) {
 		leave_alone(c);

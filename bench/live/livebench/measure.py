@@ -4,7 +4,7 @@ import shutil
 import tempfile
 import time
 
-from . import control, events, process
+from . import control, events, process, stuck
 from .process import Failed, Tenant
 from .programs import REQUEST_US
 from .ways import WAYS, fell_back
@@ -34,7 +34,7 @@ class Runner:
             self._measure(cell, way, tenants, folder, result)
             result["status"] = "ok"
         except Failed as e:
-            result.update(status="failed", why=str(e)[:1000])
+            result.update(status="failed", why=str(e)[:1000], seen=stuck.look(way, tenants))
         finally:
             process.end([t.child for t in tenants if t.child], STOP_S)
             way.stop()

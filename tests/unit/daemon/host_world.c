@@ -70,12 +70,21 @@ static void tell(void *arg, const struct cot_host_news *news)
 	w.news[w.n_news++] = *news;
 }
 
+static bool is_quiet(void *arg, uint32_t entity, uint64_t now_ns)
+{
+	(void)arg;
+	(void)entity;
+	(void)now_ns;
+	return !w.setting_up;
+}
+
 static const struct cot_host_ops ops = {.works = &cot_host_works_ops,
 					.parts = &cot_host_parts_ops,
 					.send = record,
 					.lease = lease,
 					.late = late,
-					.tell = tell};
+					.tell = tell,
+					.is_quiet = is_quiet};
 
 /* ---- life ---- */
 

@@ -45,6 +45,7 @@ extern struct world {
 	uint32_t block_us; /* of programs that are told of */
 	int send_rc;	   /* of every message, */
 	uint64_t deaf;	   /* and of those to these: it fails */
+	bool setting_up;   /* channels, somewhere */
 } w;
 
 int world_setup(void **state); /* the policy is pools */

@@ -34,6 +34,72 @@ static void expect_frozen_within(uint32_t id, uint64_t ns)
 	assert_null(world_last(COT_MSG_THAW));
 }
 
+static void start_pool(void)
+{
+	world_pool(1, COT_CLASS_BATCH, true);
+	world_tenant(2, COT_CLASS_BATCH, 1, true);
+	world_join(0, 1, COT_CLASS_BATCH, false);
+	world_join(1, 1, COT_CLASS_BATCH, true);
+	world_answer_all(0);
+	w.n_sent = 0;
+	world_hold(1, true);
+}
+
+/* As libraries answer that have nothing against it. */
+static void pass_with_answers(uint64_t ns)
+{
+	uint64_t until_ns = w.now_ns + ns;
+	unsigned answered = 0;
+
+	do {
+		for (; answered < w.n_sent; answered++)
+			if (w.sent[answered].seq)
+				world_answer(&w.sent[answered], 0, w.sent[answered].slice_us);
+		world_pass(10 * MS);
+	} while (w.now_ns < until_ns);
+}
+
+static void expect_both_frozen_within(uint64_t ns)
+{
+	pass_with_answers(ns);
+	assert_int_equal(world_entity(1)->run, COT_RUN_FROZEN);
+	assert_true(w.library[0].frozen && w.library[1].frozen);
+}
+
+/* The server could be frozen, but a program of its pool makes its context. */
+static void test_no_freeze_while_channels_are_set_up(void **state)
+{
+	(void)state;
+	w.setting_up = true;
+	start_pool();
+	pass_with_answers(3000 * MS);
+	assert_null(world_last(COT_MSG_FREEZE));
+	assert_int_equal(world_stats(1).freeze_status, -EAGAIN);
+	assert_int_equal(world_entity(1)->run, COT_RUN_FREEZING);
+	w.setting_up = false;
+	expect_both_frozen_within(1200 * MS);
+}
+
+/* And one that begins while all are frozen lets them run. */
+static void test_a_set_up_ends_a_freeze(void **state)
+{
+	(void)state;
+	start_pool();
+	expect_both_frozen_within(0);
+	w.setting_up = true;
+	w.n_sent = 0;
+	cot_host_release(w.host, 1, w.now_ns);
+	assert_int_equal(world_count(COT_MSG_THAW, 0, 0), 1);
+	assert_int_equal(world_count(COT_MSG_THAW, 1, 0), 1);
+	assert_int_equal(world_entity(1)->run, COT_RUN_FREEZING);
+	pass_with_answers(3000 * MS);
+	assert_false(w.library[0].frozen || w.library[1].frozen);
+	cot_host_release(w.host, 1, w.now_ns);
+	assert_int_equal(world_count(COT_MSG_THAW, 0, 0), 1);
+	w.setting_up = false;
+	expect_both_frozen_within(1200 * MS);
+}
+
 /* Its lease ended, and by the time that the daemon asked again it was setting channels up. */
 static void test_a_hold_outlives_a_refusal(void **state)
 {
@@ -227,6 +293,8 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(test_##name, world_setup, world_teardown)
 	const struct CMUnitTest tests[] = {
+		TEST(no_freeze_while_channels_are_set_up),
+		TEST(a_set_up_ends_a_freeze),
 		TEST(a_hold_outlives_a_refusal),
 		TEST(a_hold_outlives_late_answers),
 		TEST(a_hold_whose_first_answer_is_late),
