@@ -20,7 +20,7 @@ from .programs import PROGRAMS
 from .ways import LAIUS, WAYS
 
 SLO = "slo"
-IN_ONE = ("baymax", "laius", "mps-even", "mps-priority", "laius-nb", "laius-nc")
+IN_ONE = ("baymax", "laius", "laius-paper", "mps-even", "mps-priority", "laius-nb", "laius-nc")
 POLICIES = (*IN_ONE, SLO)
 SERVICES = {  # and as what they are profiled: asked by themselves, nearly all the time
     "resnet-graph": "resnet-graph@busy", "bert-graph": "bert-graph@busy",  # PyTorch, one CUDA graph a request
