@@ -92,13 +92,14 @@ lesson=$(sed -n 2p "$work/before" | cut -d ' ' -f 1-2)
 grep -q "^$lesson " "$work/run/lessons" || fail "the lesson '$lesson' is lost"
 
 kill "$serve"
+wait "$serve" 2>/dev/null
 
 # A target that no machine keeps beside a batch program, nor alone: this one runs in breaths, and then goes on as before.
 start_daemon -c "$work/conf"
 background "$COTENANT" run --required --name train -- "$PROGS/batch" --seconds 120 >"$work/train"
 train=$pid
 expect_value train pool batch
-background "$COTENANT" run --required --name strict --p99 1ms -- \
+background "$COTENANT" run --required --name strict --p99 1500us -- \
 	"$PROGS/marks" --count 10000 --block-us 2000 --waited-us 500 >"$work/strict"
 strict=$pid
 explains strict "4 ms, then they are frozen"
