@@ -46,7 +46,7 @@ static uint64_t gang_of(struct conns *conns, const struct tenant *t)
 	return 0;
 }
 
-void cot_show_energy(struct conns *conns, json_t *object, const struct tenant *t)
+void cot_show_energy(struct conns *conns, json_t *tenant, const struct tenant *t)
 {
 	const struct cot_tenant *known =
 		cot_sched_tenant(cot_host_sched(conns->basis->host), t->id);
@@ -59,7 +59,7 @@ void cot_show_energy(struct conns *conns, json_t *object, const struct tenant *t
 	for (gpu = 0; gpu < COT_GPUS_MAX; gpu++)
 		any |= (t->gpu_mask >> gpu & 1) && energy_of(conns)->gpu[gpu].known;
 	if (!any) {
-		put(object, "energy", json_null());
+		put(tenant, "energy", json_null());
 		return;
 	}
 	o = json_object();
@@ -70,7 +70,7 @@ void cot_show_energy(struct conns *conns, json_t *object, const struct tenant *t
 	put(o, "predicted_alone_w",
 	    known && known->cost.power_w ? json_integer(known->cost.power_w) : json_null());
 	put(o, "gang", gang ? json_integer((json_int_t)gang) : json_null());
-	put(object, "energy", o);
+	put(tenant, "energy", o);
 }
 
 json_t *cot_show_energy_why(const struct conns *conns)

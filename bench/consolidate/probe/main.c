@@ -146,7 +146,7 @@ static int ask(const struct question *q, double seconds, const char *way)
 int main(int argc, char **argv)
 {
 	const struct question *q = probe_questions;
-	double seconds = argc > 2 ? atof(argv[2]) : 9.0;
+	double seconds = argc > 2 ? strtod(argv[2], NULL) : 9.0;
 
 	while (q->name && (argc < 2 || strcmp(q->name, argv[1])))
 		q++;

@@ -17,14 +17,16 @@ static void find_gaps(struct side *s)
 {
 	uint64_t begin, end, last = (uint64_t)1 << 32;
 	uint32_t *n = &s->shared->n_gaps[s->who];
-	char line[512];
+	char line[512], *rest;
 	FILE *maps = fopen("/proc/self/maps", "r");
 
 	if (!maps)
 		return;
 	while (fgets(line, sizeof(line), maps) && *n < GAPS_MAX) {
-		if (sscanf(line, "%" SCNx64 "-%" SCNx64, &begin, &end) != 2)
+		begin = strtoull(line, &rest, 16);
+		if (*rest != '-')
 			continue;
+		end = strtoull(rest + 1, NULL, 16);
 		if (begin > last && begin - last >= WINDOW_BYTES && begin < (uint64_t)1 << 47)
 			s->shared->gaps[s->who][(*n)++] = (struct gap){last, begin};
 		last = end > last ? end : last;

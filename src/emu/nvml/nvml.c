@@ -4,6 +4,7 @@
  * GPU's time. Only what cotenant asks for is here. Results are NVML's: 0, 1 not initialised, 2 a
  * wrong argument, 3 not supported, 6 no such GPU, 999 another error.
  */
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -113,11 +114,16 @@ int nvmlDeviceGetHandleByUUID(const char *uuid, nvmlDevice_t *device)
 /* As cuDeviceGetPCIBusId(): 0000:BUS:00.0, and GPU n on bus n + 1. */
 int nvmlDeviceGetHandleByPciBusId_v2(const char *id, nvmlDevice_t *device)
 {
-	unsigned domain, bus;
+	char *rest;
+	unsigned long bus;
 
-	if (sscanf(id, "%x:%x:", &domain, &bus) != 2 || !bus)
+	(void)strtoul(id, &rest, 16);
+	if (rest == id || *rest != ':')
 		return NVML_ARGUMENT;
-	return find(bus - 1, device);
+	bus = strtoul(rest + 1, &rest, 16);
+	if (*rest != ':' || !bus || bus > UINT_MAX)
+		return NVML_ARGUMENT;
+	return find((unsigned)bus - 1, device);
 }
 
 static int look(nvmlDevice_t device)

@@ -42,7 +42,7 @@ static int row(struct bench *b, uint32_t i, uint32_t n, uint32_t sms, uint64_t d
 	return bench_event(
 		b, (struct cot_event){.type = COT_EV_PREDICTION,
 				      .id = 1,
-				      .prediction = {i, n, {sms, duration_ns, 7, 1500}, {0}}});
+				      .prediction = {i, n, {sms, duration_ns, 7, 1500, 0}, {0}}});
 }
 
 /* The table has these sizes; the durations are ten times as many. */
@@ -134,12 +134,13 @@ static void test_a_wrong_row_ends_a_table(void **state)
 		assert_int_equal(row(b, 2, 3, 132, 1320), -EINVAL);
 	}
 	assert_int_equal(
-		bench_event(
-			b,
-			(struct cot_event){
-				.type = COT_EV_PREDICTION,
-				.id = 1,
-				.prediction = {0, 1, {8, 80, COT_BYTES_PER_S_MAX + 1, 1500}, {0}}}),
+		bench_event(b, (struct cot_event){.type = COT_EV_PREDICTION,
+						  .id = 1,
+						  .prediction = {0,
+								 1,
+								 {8, 80, COT_BYTES_PER_S_MAX + 1,
+								  1500, 0},
+								 {0}}}),
 		-EINVAL);
 	/* The same one again. */
 	assert_int_equal(row(b, 0, 3, 8, 80), 0);
