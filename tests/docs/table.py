@@ -7,7 +7,7 @@ ROWS: page, pattern (of a whole command, with the lines that continue it), what 
 # Programs and files that pages take as given: copies of programs/serve and programs/train.py; programs with kernels
 # to look at; files of the sources.
 LIKE_SERVE = ("simulate", "answer", "server", "solve", "search", "vectorAdd", "my_program")
-LIKE_TRAIN = ("your_training.py", "your_service.py", "your_jax_training.py", "your_jax_service.py", "infer.py")
+LIKE_TRAIN = ("your_training.py", "your_service.py", "infer.py")
 KERNELS_RUN = ("my_cuda_program",)
 FILES = {"code.ptx": "kernels/ptx/bfs.ptx", "kernels.ptx": "kernels/ptx/bfs.ptx",
          "kernels.yaml": "scenarios/models/h200.yaml"}
@@ -56,6 +56,7 @@ ROWS = [
      r"^(python3 bench/(live/checkpoint|parts/\w+)\.py [^#\n]*)", r"\1 --help ", GPU + "the program starts"),
     ("docs/consolidate.md", r"cotenant profile (.*) -- python3 train\.py", PROFILED + TRAINING, PROFILE),
     ("docs/cpu.md", r"--cpu \./my-kernels\.so", "--cpu kernels", "the provider that comes with cotenant"),
+    ("docs/first-hour.md", r"^apt-get install", None, "needs root: scripts/walk does it in a clean Debian, and wrote the page"),
     ("docs/kernels.md", r"^kernels/build-ptx", None, "it writes into the sources; test_kernels_ptx makes the PTX and compares"),
     ("docs/kernels.md", r"all --size large --pass all", "bfs --pass all", "an interpreter needs minutes for all"),
     ("docs/kernels.md", r"--evictions 20", "--evictions 1", "an interpreter needs a minute for 20"),
@@ -86,6 +87,7 @@ ROWS = [
     ("docs/smguard.md", r"^bench/smguard/run\.py --budget", None, GPU + "test_smguard_bench runs it on the emulated one"),
     ("docs/smguard.md", r"^bench/smguard/run\.py --emulate", None, "test_smguard_bench does it"),
     ("docs/smguard.md", r"^(cmake|tar|bench/smguard/run\.py --bin)", None, MINUTES + "then it needs a GPU"),
+    ("examples/jax/README.md", r"examples/jax/train\.py", "train.py", "needs JAX"),
     ("examples/pytorch/README.md", r"^examples/pytorch/run\.sh", None,
      "needs PyTorch; test_example_pytorch runs it with stand-ins"),
 ]
