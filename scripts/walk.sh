@@ -1,7 +1,7 @@
 #!/bin/bash
 # The steps of the first hour; scripts/walk runs them and keeps what they print as a page.
 set -u
-cd /root || exit 1
+cd "$HOME" || exit 1
 apt-get update -qq >/dev/null 2>&1
 export DEBIAN_FRONTEND=noninteractive
 whole=$(date +%s)
@@ -12,16 +12,16 @@ step() {
 	printf '```sh\n%s\n```\n\n' "$2"
 	local begin end
 	begin=$(date +%s%N)
-	eval "$2" >/tmp/said 2>&1 || {
-		cat /tmp/said
+	eval "$2" >said 2>&1 || {
+		cat said
 		echo "FAILED: $2"
 		exit 1
 	} >&2
 	end=$(date +%s%N)
-	if [ -s /tmp/said ] && [ "$1" != silent ]; then
+	if [ -s said ] && [ "$1" != silent ]; then
 		printf '```%s\n' "$1"
-		head -n 24 /tmp/said | sed 's/ *$//'
-		[ "$(wc -l </tmp/said)" -le 24 ] || echo ...
+		head -n 24 said | sed 's/ *$//'
+		[ "$(wc -l <said)" -le 24 ] || echo ...
 		printf '```\n\n'
 	fi
 	awk -v ns=$((end - begin)) 'BEGIN { printf "It took %.1f s.\n\n", ns / 1e9 }'

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Runs the commands of one document, in their order, as a reader types them.
 
-    commands.py PAGE        PAGE as README.md or docs/man/cotenant-run.1.scd
+    commands.py PAGE [--write]      PAGE as README.md or docs/man/cotenant-run.1.scd; --write puts what is printed now
+                                    into its blocks "output exact", as many lines as they have before "..."
 
 In a page (*.md) commands are the blocks that begin with ```sh; in a manual page (*.scd) all blocks of EXAMPLES. A block
 that begins with "schema:" is a file: the program that is for such files reads it. A block ```output shows what the
@@ -258,6 +259,24 @@ def check_output(page, blocks, out, complain):
             last = block
 
 
+def write(page, blocks, out):
+    """The page with what was printed. A block has as many lines as before, so those behind it stay where they are."""
+    with open(os.path.join(SOURCE, page)) as f:
+        lines = f.read().split("\n")
+    last = None
+    for block in blocks:
+        if block.kind == "output exact" and last is not None:
+            with open(os.path.join(out, str(last.fence)), errors="replace") as f:
+                real = masked(f.read(), True)
+            for k, line in enumerate(block.lines):
+                if line != "..." and k < len(real):
+                    lines[block.fence + k] = " " * block.indent + real[k]
+        if block.kind == "sh":
+            last = block
+    with open(os.path.join(SOURCE, page), "w") as f:
+        f.write("\n".join(lines))
+
+
 def main():
     page = sys.argv[1]
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
@@ -290,6 +309,8 @@ def main():
                 with open(os.path.join(work, "out", outputs[-1]), errors="replace") as f:
                     last = f.read()[-3000:]
             mistakes.append(f"{said[-3000:]}{page}: ended with {status}; its last block printed:\n{last}")
+        elif "--write" in sys.argv:
+            write(page, blocks, os.path.join(work, "out"))
         else:
             check_output(page, blocks, os.path.join(work, "out"), complain)
         if os.environ.get("SHOW"):
