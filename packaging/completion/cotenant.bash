@@ -40,7 +40,7 @@ _cotenant_options()
 	ptx) echo "--pass= --kernel= --output= --list --json $common" ;;
 	run)
 		echo "--class= --name= --weight= --gpu= --block= --quota= --reserve= --sms= --rewrite --merge --cpu= --cpu-kernels= --cpu-by=
-			--pace= --p99= --slowdown= --rate= --measure --solo --required
+			--pace= --memory= --memory-oversubscribe --p99= --slowdown= --rate= --measure --solo --required
 			--emulate= --emulate-seed= --emulate-check= $common"
 		;;
 	profile) echo "--class= --sizes= --parts= --requests= --output= --emulate= --progress $common" ;;

@@ -240,6 +240,48 @@ static void print_parts(const json_t *tenants)
 	cot_show_table(t);
 }
 
+static void add_mib(struct cot_table *t, const json_t *memory, const char *key)
+{
+	const json_t *bytes = json_object_get(memory, key);
+
+	if (json_is_integer(bytes))
+		cot_table_cell(t, "%lld MiB", (long long)(json_integer_value(bytes) >> 20));
+	else
+		cot_table_text(t, "-");
+}
+
+/* Those with a bound. */
+static void print_memory(const json_t *tenants)
+{
+	static const char *const heads[] = {"ID",    "~NAME",	"MEMORY", "IN USE",
+					    "+MOST", "REFUSED", "PROMISE"};
+	struct cot_table *t = NULL;
+	const json_t *p;
+	size_t i;
+
+	json_array_foreach (tenants, i, p) {
+		const json_t *m = json_object_get(p, "memory");
+
+		if (!json_is_object(m))
+			continue;
+		if (!t) {
+			(void)putchar('\n');
+			t = cot_show_columns(heads, COT_ARRAY_LEN(heads));
+		}
+		cot_table_cell(t, "%lld", cot_show_number(p, "id"));
+		cot_table_text(t, cot_show_text(p, "name"));
+		add_mib(t, m, "limit_bytes");
+		add_mib(t, m, "used_bytes");
+		add_mib(t, m, "most_bytes");
+		cot_table_cell(t, "%lld", cot_show_number(m, "refused"));
+		cot_table_text(t, json_is_true(json_object_get(m, "oversubscribed"))
+					  ? "more than there is"
+					  : "kept");
+	}
+	if (t)
+		cot_show_table(t);
+}
+
 /* Both given up. */
 static json_t *whole(json_t *answer, json_t *uncontrolled)
 {
@@ -260,6 +302,7 @@ static void print(const json_t *answer)
 	print_works(tenants);
 	cot_show_methods(tenants);
 	print_parts(tenants);
+	print_memory(tenants);
 	cot_show_remarks(answer);
 }
 

@@ -35,9 +35,9 @@ enum { STATUS_FAILED = 125, STATUS_NOT_EXECUTABLE = 126, STATUS_NOT_FOUND = 127 
 #define DAEMONS_MAX 4u
 
 struct arguments {
-	const char *class, *name, *gpu, *weight, *block, *quota, *reserve, *sms, *pace;
+	const char *class, *name, *gpu, *weight, *block, *quota, *reserve, *sms, *pace, *memory;
 	const char *targets[COT_TARGET_RATE + 1]; /* by kind */
-	bool solo, required, rewrite, merge, measure;
+	bool solo, required, rewrite, merge, measure, oversubscribe;
 	bool gpu_of_cuda; /* `gpu` is what CUDA_VISIBLE_DEVICES says */
 	struct cot_run_cpu cpu;
 	struct cot_emulate emulate; /* device NULL: on a real GPU */
@@ -55,6 +55,8 @@ enum {
 	KEY_REWRITE,
 	KEY_MERGE,
 	KEY_PACE,
+	KEY_MEMORY,
+	KEY_OVERSUBSCRIBE,
 	KEY_P99,
 	KEY_SLOWDOWN,
 	KEY_RATE,
@@ -88,6 +90,10 @@ static const struct argp_option options[] = {
 	{"pace", KEY_PACE, "TIME", 0,
 	 "On a part: launch only so much ahead of the GPU, as in 500us (a number alone: us), so that a change acts soon",
 	 0},
+	{"memory", KEY_MEMORY, "SIZE", 0,
+	 "The most that it may have of each GPU's memory, as in 40GiB, which is promised to it", 0},
+	{"memory-oversubscribe", KEY_OVERSUBSCRIBE, NULL, 0,
+	 "Promise it although programs have been promised more than is left", 0},
 	{"rewrite", KEY_REWRITE, NULL, 0,
 	 "Rewrite its kernels, so that they can run on part of the SMs; --quota and "
 	 "--reserve do so too",
@@ -150,6 +156,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_PACE:
 		a->pace = arg;
+		return 0;
+	case KEY_MEMORY:
+		a->memory = arg;
+		return 0;
+	case KEY_OVERSUBSCRIBE:
+		a->oversubscribe = true;
 		return 0;
 	case KEY_REWRITE:
 		a->rewrite = true;
@@ -258,6 +270,8 @@ static void read_environment(struct arguments *a)
 		a->sms = variable("COTENANT_SMS");
 	if (!a->pace)
 		a->pace = variable("COTENANT_PACE_US");
+	if (!a->memory)
+		a->memory = variable("COTENANT_MEMORY_MIB");
 	a->rewrite |= is_yes("COTENANT_SHIM") || a->quota || a->reserve || a->cpu.libraries;
 	a->merge |= is_yes("COTENANT_MERGE");
 	if (!a->gpu)
@@ -318,6 +332,20 @@ static int fill_in_shares(const struct arguments *a, struct cot_msg_register *m,
 	return rc;
 }
 
+static int fill_in_memory(const struct arguments *a, struct cot_msg_register *m,
+			  struct cot_error *err)
+{
+	uint64_t mib = 0;
+
+	if (a->memory && !cot_quantity_whole(a->memory, COT_UNIT_MIB, 1, COT_MEMORY_MIB_MAX, &mib))
+		return cot_error_set(err, -EINVAL,
+				     "the memory is '%s'; expected a whole number of MiB, as in "
+				     "512MiB or 40GiB",
+				     a->memory);
+	m->memory_mib = (uint32_t)mib;
+	return 0;
+}
+
 static int fill_in_target(const struct arguments *a, struct cot_msg_register *m,
 			  struct cot_error *err)
 {
@@ -342,7 +370,8 @@ static int fill_in_target(const struct arguments *a, struct cot_msg_register *m,
 	if (!rc && !cot_target_suits(target.kind, (enum cot_class)m->class_))
 		rc = cot_error_set(err, -EINVAL, COT_TARGET_UNSUITED);
 	m->target = cot_proto_pack_target(target);
-	m->flags = a->measure ? COT_REGISTER_MEASURE : 0;
+	m->flags = (a->measure ? COT_REGISTER_MEASURE : 0) |
+		   (a->oversubscribe ? COT_REGISTER_OVERSUBSCRIBE : 0);
 	return rc;
 }
 
@@ -383,7 +412,8 @@ static int fill_in(const struct arguments *a, char *const argv[], struct cot_msg
 				     "2ms, up to %u us",
 				     a->block, COT_BLOCK_US_MAX);
 	m->block_us = (uint32_t)block_us;
-	if (fill_in_target(a, m, err) < 0 || fill_in_shares(a, m, err) < 0)
+	if (fill_in_target(a, m, err) < 0 || fill_in_shares(a, m, err) < 0 ||
+	    fill_in_memory(a, m, err) < 0)
 		return -EINVAL;
 	if (strlen(gpu) >= sizeof(m->gpu))
 		return cot_error_set(err, -EINVAL, "the list of GPUs is too long");
@@ -565,8 +595,8 @@ static int enlist(const struct arguments *a, char *const argv[], struct cot_erro
 	int rc = fill_in(a, argv, &m, err);
 
 	if (!rc)
-		rc = find_libraries(a->rewrite || a->merge || a->sms || a->pace || a->measure ||
-					    has_target(a),
+		rc = find_libraries(a->rewrite || a->merge || a->sms || a->pace || a->memory ||
+					    a->measure || has_target(a),
 				    err);
 	if (!rc)
 		rc = ask(&client, &m, err);
@@ -579,6 +609,12 @@ static int enlist(const struct arguments *a, char *const argv[], struct cot_erro
 	}
 	if (rc < 0)
 		return rc;
+	if (m.memory_mib && !has_variable((const void *)client.packet, "COTENANT_MEMORY_MIB")) {
+		cot_client_close(&client);
+		return cot_error_set(err, -EINVAL,
+				     "this daemon is older and knows no bound of memory; install "
+				     "the same version of both");
+	}
 	rc = preload(err);
 	if (!rc && (a->rewrite || a->merge || needs_shim((const void *)client.packet)))
 		rc = preload_shim(a, err);

@@ -57,6 +57,12 @@ static const struct cot_field mps_fields[] = {
 	{0},
 };
 
+static const struct cot_field memory_fields[] = {
+	TO("gpu_mib", gpu_memory_mib, COT_WHOLE(0, COT_MEMORY_MIB_MAX), .in = COT_UNIT_MIB),
+	TO("oversubscribe", memory_oversubscribe, COT_BOOL),
+	{0},
+};
+
 static const struct cot_field allow_fields[] = {
 	COT_FIELD_CHECKED("latency", COT_TEXT_TO(WORD_MAX), .list = COT_CONFIG_NAMES_MAX),
 	COT_FIELD_CHECKED("batch", COT_TEXT_TO(WORD_MAX), .list = COT_CONFIG_NAMES_MAX),
@@ -113,6 +119,7 @@ static const struct cot_field config_fields[] = {
 	TO("bandwidth_permille", numbers.bandwidth_permille, COT_WHOLE(0, 1000)),
 	TO("adapt_task_us", numbers.adapt_task_us, US(0, 10000000)),
 	TO("grow_after_us", numbers.grow_after_ns, US_TO_NS(0, 60000000)),
+	COT_FIELD_CHECKED("memory", COT_MAP(memory_fields)),
 	TO("need_permille", need_permille, COT_WHOLE(0, 1000)),
 	COT_FIELD_CHECKED("gangs", COT_MAP(gangs_fields)),
 	COT_FIELD_CHECKED("mps", COT_MAP(mps_fields)),

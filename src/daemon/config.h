@@ -58,7 +58,9 @@ struct cot_config {
 	uint32_t n_known;
 	struct cot_config_known known[COT_CONFIG_KNOWN_MAX];
 	struct cot_rules kernels;
-	uint32_t need_permille; /* of what is known of kernels; 0: it is not looked at */
+	uint32_t gpu_memory_mib;   /* that each GPU has; 0: as programs with a bound say */
+	bool memory_oversubscribe; /* more may be promised */
+	uint32_t need_permille;	   /* of what is known of kernels; 0: it is not looked at */
 };
 
 void cot_config_default(struct cot_config *config);

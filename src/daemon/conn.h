@@ -73,6 +73,8 @@ struct conn {
 	struct cot_msg_work_counts *counts; /* shim: what it counted; owned */
 	struct cot_msg_part_counts *part_counts;
 	struct cot_msg_pace_counts pace_counts;
+	struct cot_msg_memory memory;
+	uint32_t gpu; /* shim: on which */
 	struct cot_progress_seen progress;
 	unsigned n_works_charged; /* shim: to its user's account */
 	/* command */

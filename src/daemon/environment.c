@@ -62,6 +62,8 @@ void cot_environment_write(const struct basis *b, const struct tenant *t, const 
 	put_share(e, "COTENANT_SMS", t->sms);
 	if (t->pace_us)
 		put(e, "COTENANT_PACE_US", "%u", t->pace_us);
+	if (t->memory_mib)
+		put(e, "COTENANT_MEMORY_MIB", "%u", t->memory_mib);
 	if (t->parts)
 		put(e, "COTENANT_PARTS", "1");
 	put_target(e, t->target);

@@ -90,6 +90,7 @@ bool cot_found_parse(const char *block, size_t size, const char *socket_path,
 	    !read_share(&b, "COTENANT_RESERVE", &f.reserve) ||
 	    !read_share(&b, "COTENANT_SMS", &f.sms) ||
 	    !read_number(&b, "COTENANT_PACE_US", 0, COT_PACE_US_MAX, &f.pace_us) ||
+	    !read_number(&b, "COTENANT_MEMORY_MIB", 0, COT_MEMORY_MIB_MAX, &f.memory_mib) ||
 	    !read_number(&b, "COTENANT_PARTS", 0, 1, &f.parts) ||
 	    !read_target(&b, COT_TARGET_P99, "COTENANT_P99", &f) ||
 	    !read_target(&b, COT_TARGET_SLOWDOWN, "COTENANT_SLOWDOWN", &f) ||

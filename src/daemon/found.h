@@ -22,7 +22,7 @@ struct cot_found {
 	uint32_t weight, block_us;
 	uint16_t quota, reserve, sms; /* as in messages */
 	uint32_t parts;		      /* 1: it can be put on a part of the GPU */
-	uint32_t pace_us;
+	uint32_t pace_us, memory_mib;
 	struct cot_target target;
 	bool measured;	  /* its requests are */
 	uint32_t command; /* as in messages */

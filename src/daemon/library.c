@@ -172,6 +172,7 @@ static void remember(struct tenant *t, const struct cot_process *p)
 	t->reserve = p->found.reserve;
 	t->sms = p->found.sms;
 	t->pace_us = p->found.pace_us;
+	t->memory_mib = p->found.memory_mib;
 	t->parts = p->found.parts;
 	t->target = p->found.target;
 	t->measured = p->found.measured;

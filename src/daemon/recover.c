@@ -78,6 +78,7 @@ static int recover_tenant(struct roster *r, const struct cot_process *p)
 				  .reserve = f->reserve,
 				  .sms = f->sms,
 				  .pace_us = f->pace_us,
+				  .memory_mib = f->memory_mib,
 				  .parts = f->parts,
 				  .target = f->target,
 				  .measured = f->measured,

@@ -23,6 +23,7 @@
 #include "daemon/conn.h"
 #include "daemon/environment.h"
 #include "daemon/log.h"
+#include "daemon/memory.h"
 #include "daemon/roster.h"
 
 _Static_assert(sizeof(struct cot_msg_registered) + COT_ENVIRONMENT_MAX <= COT_PROTO_PACKET_MAX,
@@ -102,6 +103,7 @@ static void fill_in(struct tenant *t, const struct conn *c, const struct cot_msg
 	t->reserve = m->reserve;
 	t->sms = m->sms;
 	t->pace_us = m->pace_us;
+	t->memory_mib = m->memory_mib;
 	t->target = cot_proto_unpack_target(m->target);
 	t->command = m->command;
 	t->gpu_mask = cot_gpus_mask(&c->basis->gpus, m->gpu);
@@ -116,6 +118,7 @@ static const char *place_name(const struct pool *p, char text[COT_ROSTER_NAME_MA
 static void finish(struct conn *c, const struct cot_msg_register *m, const struct place *wanted)
 {
 	const struct place *at = wanted;
+	const char *note;
 	char text[COT_ROSTER_NAME_MAX];
 	struct cot_error err;
 	struct tenant *t;
@@ -125,6 +128,12 @@ static void finish(struct conn *c, const struct cot_msg_register *m, const struc
 		turn_down(c, m->h.seq, rc, &err);
 		return;
 	}
+	/* Others may have been promised memory while its pool began. */
+	if (cot_memory_may_promise(c, m, &err) < 0) {
+		cot_tenant_drop(t);
+		turn_down(c, m->h.seq, -ENOSPC, &err);
+		return;
+	}
 	cot_choose_look(c->in->roster, cot_proto_unpack_target(m->target));
 	if (at->pool && !cot_pool_serves(at->pool, c->uid))
 		at = &beside_other_user;
@@ -132,12 +141,13 @@ static void finish(struct conn *c, const struct cot_msg_register *m, const struc
 	t->alone_why = at->alone_why;
 	t->measured = (m->flags & COT_REGISTER_MEASURE) || cot_target_is_of_requests(t->target);
 	t->parts = t->target.kind == COT_TARGET_RATE || m->sms || m->pace_us || m->quota ||
-		   m->reserve || c->basis->config.policy->places;
+		   m->reserve || m->memory_mib || c->basis->config.policy->places;
 	t->pool = at->pool;
 	cot_tenant_announce(t);
 	log_info("new %s program '%s' (id %u, process %d) in %s", cot_class_words[t->cls], t->name,
 		 t->id, (int)c->pid, place_name(at->pool, text));
-	send_registered(c, m->h.seq, t, m->gpu, at->note);
+	note = cot_memory_note(c->in, t);
+	send_registered(c, m->h.seq, t, m->gpu, note ? note : at->note);
 }
 
 /* ---- where it runs ---- */
@@ -283,7 +293,7 @@ static int may_register(struct conn *c, const struct cot_msg_register *m, struct
 				   "there is no GPU '%s' here; expected a number below %u, a UUID, "
 				   "a list of them, or all",
 				   m->gpu, c->basis->gpus.n);
-	return rc;
+	return rc ? rc : cot_memory_may_promise(c, m, err);
 }
 
 void cot_register_packet(struct conn *c, const struct cot_msg_register *packet)

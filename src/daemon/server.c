@@ -94,6 +94,7 @@ static bool fits_kind(struct conn *c, int type)
 	case COT_MSG_PLACED:
 	case COT_MSG_PART_COUNTS:
 	case COT_MSG_PACE_COUNTS:
+	case COT_MSG_MEMORY:
 	case COT_MSG_QUERY_BEGIN:
 	case COT_MSG_QUERY_TASKS:
 	case COT_MSG_QUERY_END:

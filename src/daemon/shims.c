@@ -88,6 +88,7 @@ static bool hello(struct conn *c, const struct cot_msg_work_hello *m)
 	}
 	t = c->tenant;
 	shim.tenant = t->id;
+	c->gpu = shim.gpu;
 	rc = cot_host_work_join(c->basis->host, conn_index(c), &shim);
 	if (rc < 0) {
 		cot_answer_defer(c, m->h.seq,
@@ -236,6 +237,9 @@ bool cot_shims_packet(struct conn *c, const void *packet, int type)
 	case COT_MSG_PACE_COUNTS:
 		cot_proto_read_pace_counts(packet, &c->pace_counts);
 		break;
+	case COT_MSG_MEMORY:
+		c->memory = *(const struct cot_msg_memory *)packet;
+		break;
 	case COT_MSG_QUERY_BEGIN:
 	case COT_MSG_QUERY_TASKS:
 	case COT_MSG_QUERY_END:
@@ -276,6 +280,9 @@ static void hand_counts_over(struct conn *c)
 	t->n_merged += c->pace_counts.n_merged;
 	t->n_merges += c->pace_counts.n_merges;
 	t->n_unmerged += c->pace_counts.n_unmerged;
+	t->n_memory_refused += c->memory.n_refused;
+	if (c->memory.most_bytes > t->memory_most_bytes)
+		t->memory_most_bytes = c->memory.most_bytes;
 	if (!m)
 		return;
 	t->n_rewritten += m->n_rewritten;

@@ -16,6 +16,7 @@
 #include "daemon/effect.h"
 #include "daemon/expose.h"
 #include "daemon/host_work.h"
+#include "daemon/memory.h"
 #include "daemon/news.h"
 #include "daemon/roster.h"
 #include "text/json.h"
@@ -324,6 +325,7 @@ json_t *cot_show_tenant(struct conns *conns, const struct tenant *t)
 	put(o, "reserve", share(t->reserve));
 	put(o, "sms", share(t->sms));
 	put(o, "pace_asked_us", t->pace_us ? json_integer(t->pace_us) : json_null());
+	put(o, "memory", cot_memory_show(conns, t));
 	put_number(o, "pid", (uint64_t)t->watch.pid);
 	put_number(o, "uid", t->uid);
 	put(o, "gpus", mask_list(t->gpu_mask));

@@ -42,12 +42,12 @@ static json_t *save_pool(const struct pool *p)
 static json_t *save_tenant(const struct tenant *t)
 {
 	return json_pack(
-		"{s:i, s:b, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:b, s:i, s:I, s:b, s:I, s:I, s:b, s:I, "
+		"{s:i, s:b, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:b, s:i, s:I, s:b, s:I, s:I, s:b, s:I, "
 		"s:i, s:I, s:i, s:s}",
 		"id", (int)t->id, "held", (int)t->held, "class", (int)t->cls, "weight",
 		(int)t->weight, "block_us", (int)t->block_us, "quota", (int)t->quota, "reserve",
-		(int)t->reserve, "sms", (int)t->sms, "pace_us", (int)t->pace_us, "parts",
-		(int)t->parts, "target", (int)t->target.kind, "amount",
+		(int)t->reserve, "sms", (int)t->sms, "pace_us", (int)t->pace_us, "memory_mib",
+		(int)t->memory_mib, "parts", (int)t->parts, "target", (int)t->target.kind, "amount",
 		(json_int_t)t->target.amount, "measured", (int)t->measured, "command",
 		(json_int_t)t->command, "gpus", (json_int_t)t->gpu_mask, "gpu_unknown",
 		(int)t->gpu_unknown, "uid", (json_int_t)t->uid, "pid", (int)t->watch.pid, "start",
@@ -167,7 +167,7 @@ static int load_pool(struct roster *r, json_t *entry)
 /* What of a tenant is in the file. */
 struct entry {
 	int id, held, cls, weight, block_us, quota, reserve, sms, parts, gpu_unknown, pid, pool;
-	int pace_us, target, measured;
+	int pace_us, memory_mib, target, measured;
 	json_int_t amount, command, gpus, uid, start;
 	const char *name;
 };
@@ -189,13 +189,14 @@ static bool read_entry(json_t *json, struct entry *e)
 	*e = (struct entry){0};
 	return json_unpack(
 		       json,
-		       "{s:i, s?b, s:i, s:i, s?i, s?i, s?i, s?i, s?i, s?b, s?i, s?I, s?b, s?I, s:I, s?b, s:I, s:i, s:I, s:i, s:s}",
+		       "{s:i, s?b, s:i, s:i, s?i, s?i, s?i, s?i, s?i, s?i, s?b, s?i, s?I, s?b, s?I, s:I, s?b, s:I, s:i, s:I, s:i, s:s}",
 		       "id", &e->id, "held", &e->held, "class", &e->cls, "weight", &e->weight,
 		       "block_us", &e->block_us, "quota", &e->quota, "reserve", &e->reserve, "sms",
-		       &e->sms, "pace_us", &e->pace_us, "parts", &e->parts, "target", &e->target,
-		       "amount", &e->amount, "measured", &e->measured, "command", &e->command,
-		       "gpus", &e->gpus, "gpu_unknown", &e->gpu_unknown, "uid", &e->uid, "pid",
-		       &e->pid, "start", &e->start, "pool", &e->pool, "name", &e->name) == 0 &&
+		       &e->sms, "pace_us", &e->pace_us, "memory_mib", &e->memory_mib, "parts",
+		       &e->parts, "target", &e->target, "amount", &e->amount, "measured",
+		       &e->measured, "command", &e->command, "gpus", &e->gpus, "gpu_unknown",
+		       &e->gpu_unknown, "uid", &e->uid, "pid", &e->pid, "start", &e->start, "pool",
+		       &e->pool, "name", &e->name) == 0 &&
 	       e->id > 0 && e->cls >= 0 && e->cls <= COT_CLASS_BATCH &&
 	       e->weight >= (int)COT_WEIGHT_MIN && e->weight <= (int)COT_WEIGHT_MAX &&
 	       e->block_us >= 0 && e->block_us <= (int)COT_BLOCK_US_MAX && e->quota >= 0 &&
@@ -203,8 +204,9 @@ static bool read_entry(json_t *json, struct entry *e)
 	       e->reserve >= 0 && e->reserve <= UINT16_MAX &&
 	       cot_proto_is_share((uint16_t)e->reserve) && e->sms >= 0 && e->sms <= UINT16_MAX &&
 	       cot_proto_is_share((uint16_t)e->sms) && is_target(e) && e->pace_us >= 0 &&
-	       e->pace_us <= (int)COT_PACE_US_MAX && e->command >= 0 && e->command <= UINT32_MAX &&
-	       e->gpus && e->uid >= 0 && e->uid <= UINT32_MAX;
+	       e->pace_us <= (int)COT_PACE_US_MAX && e->memory_mib >= 0 &&
+	       e->memory_mib <= (int)COT_MEMORY_MIB_MAX && e->command >= 0 &&
+	       e->command <= UINT32_MAX && e->gpus && e->uid >= 0 && e->uid <= UINT32_MAX;
 }
 
 /*
@@ -252,6 +254,7 @@ static int load_tenant(struct roster *r, json_t *json, const struct cot_processe
 		.reserve = (uint16_t)e.reserve,
 		.sms = (uint16_t)e.sms,
 		.pace_us = (uint32_t)e.pace_us,
+		.memory_mib = (uint32_t)e.memory_mib,
 		.parts = e.parts,
 		.target = target_of(&e),
 		.measured = e.measured,

@@ -38,6 +38,7 @@ struct tenant {
 	uint32_t weight, block_us;
 	uint16_t quota, reserve, sms; /* as in messages */
 	uint32_t pace_us;	      /* of its part; 0 = the policy's */
+	uint32_t memory_mib;	      /* promised of each GPU, and the bound there; 0 = none */
 	struct cot_target target;
 	bool measured; /* it was started so that its requests are, or marks them */
 	bool parts;    /* it was started so that it can be put on a part of the GPU */
@@ -73,6 +74,7 @@ struct tenant {
 	uint64_t n_held, held_ns, n_lapsed, n_copies, copies_ns;
 	uint64_t n_cpu, cpu_ns, n_cpu_not;
 	uint64_t n_merged, n_merges, n_unmerged;
+	uint64_t memory_most_bytes, n_memory_refused;
 	struct cot_queries queries;
 	struct cot_energy_share energy;
 };

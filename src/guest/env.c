@@ -90,6 +90,8 @@ static void read_shim(struct cot_settings *s, const char *(*get)(const char *nam
 
 	s->quota = read_share(s, get("COTENANT_QUOTA"));
 	s->reserve = read_share(s, get("COTENANT_RESERVE"));
+	if (read_number(s, get("COTENANT_MEMORY_MIB"), COT_MEMORY_MIB_MAX, &x))
+		s->memory_bytes = x << 20;
 	s->wait_ms = WAIT_MS_DEFAULT;
 	if (read_number(s, get("COTENANT_SHIM_WAIT_MS"), WAIT_MS_MAX, &x))
 		s->wait_ms = (uint32_t)x;
@@ -107,7 +109,7 @@ static void read_shim(struct cot_settings *s, const char *(*get)(const char *nam
 		s->merge_us = (uint32_t)x;
 	s->limited = s->quota || (get("COTENANT_SMS") && *get("COTENANT_SMS"));
 	s->parts = s->rewrites || s->merges || is_yes(get("COTENANT_PARTS"));
-	s->shim = (s->parts || s->requests) && !s->disabled && s->socket[0] &&
+	s->shim = (s->parts || s->requests || s->memory_bytes) && !s->disabled && s->socket[0] &&
 		  s->role == COT_ROLE_TENANT;
 }
 

@@ -33,6 +33,7 @@ struct cot_settings {
 	uint32_t merge_us;	 /* how long a launch waits for others, at most */
 	bool limited;		 /* it is started with a part that is not the whole GPU */
 	uint16_t quota, reserve; /* as in struct cot_msg_work_hello */
+	uint64_t memory_bytes;	 /* that it may have of each GPU; 0: as much as there is */
 	uint32_t wait_ms;	 /* how long a launch waits for room */
 	char driver[512];	 /* empty: to be found */
 	/* Providers of CPU versions of kernels, with colons between; empty: none. Which launches

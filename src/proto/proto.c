@@ -33,6 +33,7 @@ static const uint32_t min_size[] = {
 	[COT_MSG_PLACED] = sizeof(struct cot_msg_placed),
 	[COT_MSG_PART_COUNTS] = sizeof(struct cot_msg_part_counts),
 	[COT_MSG_PACE_COUNTS] = COT_PROTO_PACE_COUNTS_MIN,
+	[COT_MSG_MEMORY] = sizeof(struct cot_msg_memory),
 	[COT_MSG_QUERIES] = sizeof(struct cot_msg_queries),
 	[COT_MSG_QUERY_BEGIN] = sizeof(struct cot_msg_query_begin),
 	[COT_MSG_QUERY_TASKS] = sizeof(struct cot_msg_query_tasks),
@@ -198,6 +199,14 @@ static int is_query_begin(const struct cot_msg_query_begin *m)
 	       m->in_ns <= 3600 * COT_NS_PER_S;
 }
 
+static int is_memory(const struct cot_msg_memory *m)
+{
+	uint64_t most = (uint64_t)COT_MEMORY_MIB_MAX << 20;
+
+	return m->limit_bytes <= most && m->gpu_bytes <= most && m->used_bytes <= most &&
+	       m->most_bytes <= most && m->n_refused <= INT64_MAX;
+}
+
 static int is_query_copy(const struct cot_msg_query_copy *m)
 {
 	return m->way < COT_WAYS && (m->query != 0) == (m->way == COT_WAY_OUT) && m->for_ns &&
@@ -279,8 +288,9 @@ static int is_register(const struct cot_msg_register *packet)
 	struct cot_msg_register all, *m = &all;
 
 	cot_proto_read_register(packet, m);
-	return is_target(m->target) && m->pace_us <= COT_PACE_US_MAX && ends(m->name) &&
-	       ends(m->gpu) && cot_proto_is_share(m->quota) && cot_proto_is_share(m->reserve) &&
+	return is_target(m->target) && m->pace_us <= COT_PACE_US_MAX &&
+	       m->memory_mib <= COT_MEMORY_MIB_MAX && ends(m->name) && ends(m->gpu) &&
+	       cot_proto_is_share(m->quota) && cot_proto_is_share(m->reserve) &&
 	       cot_proto_is_share(m->sms);
 }
 
@@ -332,6 +342,8 @@ static int is_well_formed(const void *packet, unsigned type)
 		return are_parts(packet);
 	case COT_MSG_PLACE:
 		return is_place(packet);
+	case COT_MSG_MEMORY:
+		return is_memory(packet);
 	case COT_MSG_PLACED:
 		return is_placed(packet);
 	case COT_MSG_PART_COUNTS:

@@ -66,6 +66,7 @@ enum cot_msg_type {
 
 	/* shim -> daemon, again */
 	COT_MSG_QUERY_COPY = 30, /* struct cot_msg_query_copy */
+	COT_MSG_MEMORY = 31,	 /* struct cot_msg_memory; with the counts, if it has a bound */
 
 	/* command line -> daemon, and back */
 	COT_MSG_REGISTER = 32,	 /* struct cot_msg_register */
@@ -142,8 +143,13 @@ struct cot_proto_target {
 	uint32_t kind, amount;
 };
 
+/* The largest bound of memory, 16 TiB. */
+#define COT_MEMORY_MIB_MAX (1u << 24)
+
 /* REGISTER: its requests are measured, also without a target. */
 #define COT_REGISTER_MEASURE 1u
+/* REGISTER: its memory may be promised although that is more than is left. */
+#define COT_REGISTER_OVERSUBSCRIBE 2u
 
 struct cot_msg_register {
 	struct cot_msg_header h;
@@ -159,10 +165,10 @@ struct cot_msg_register {
 	uint16_t reserved[3];
 	/* Older clients send no more than that. */
 	struct cot_proto_target target;
-	uint32_t flags;	  /* COT_REGISTER_MEASURE */
-	uint32_t command; /* a hash of the program and its arguments; 0: not known */
-	uint32_t pace_us; /* 0: the policy's */
-	uint32_t reserved2;
+	uint32_t flags;	     /* COT_REGISTER_MEASURE */
+	uint32_t command;    /* a hash of the program and its arguments; 0: not known */
+	uint32_t pace_us;    /* 0: the policy's */
+	uint32_t memory_mib; /* of each of its GPUs, at most COT_MEMORY_MIB_MAX; 0: no bound */
 };
 
 #define COT_PROTO_REGISTER_MIN offsetof(struct cot_msg_register, target)
@@ -499,6 +505,15 @@ struct cot_msg_pace_counts {
 	uint64_t n_unmerged; /* launches of a program that merges, which went as they are */
 };
 
+/* What the process has of the GPU's memory; each message replaces the one before. */
+struct cot_msg_memory {
+	struct cot_msg_header h;
+	uint64_t limit_bytes;
+	uint64_t gpu_bytes;		 /* that the GPU has; 0: not known */
+	uint64_t used_bytes, most_bytes; /* now, and since it began */
+	uint64_t n_refused;		 /* allocations that would have been too much */
+};
+
 /* What the shim reads of the variables COTENANT_CPU and COTENANT_CPU_UPTO, with the zero. */
 #define COT_CPU_LIST_MAX 2048u
 #define COT_CPU_UPTO_MAX 4096u
@@ -610,6 +625,7 @@ _Static_assert(sizeof(struct cot_msg_place) == 32, "layout");
 _Static_assert(sizeof(struct cot_msg_placed) == 32, "layout");
 _Static_assert(sizeof(struct cot_msg_part_counts) == 48, "layout");
 _Static_assert(sizeof(struct cot_msg_pace_counts) == 136, "layout");
+_Static_assert(sizeof(struct cot_msg_memory) == 56, "layout");
 _Static_assert(sizeof(struct cot_msg_query_copy) == 32, "layout");
 _Static_assert(sizeof(struct cot_msg_copies) == 32, "layout");
 _Static_assert(sizeof(struct cot_msg_queries) == 24, "layout");

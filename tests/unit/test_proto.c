@@ -98,7 +98,24 @@ static void test_every_type(void **state)
 		header()->length = (uint32_t)size;
 		assert_int_equal(cot_proto_check(packet, size), -EBADMSG);
 	}
-	assert_int_equal(n, 35);
+	assert_int_equal(n, 36);
+}
+
+static void test_memory(void **state)
+{
+	struct cot_msg_memory *m = (struct cot_msg_memory *)packet;
+	uint64_t *numbers[] = {&m->limit_bytes, &m->gpu_bytes, &m->used_bytes, &m->most_bytes,
+			       &m->n_refused};
+	size_t size = make(COT_MSG_MEMORY, 0), i;
+
+	(void)state;
+	for (i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+		*numbers[i] = 1ull << 44;
+		assert_int_equal(cot_proto_check(packet, size), COT_MSG_MEMORY);
+		*numbers[i] = UINT64_MAX;
+		assert_int_equal(cot_proto_check(packet, size), -EBADMSG);
+		*numbers[i] = 0;
+	}
 }
 
 static void test_header(void **state)
@@ -692,6 +709,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_every_type),
+		cmocka_unit_test(test_memory),
 		cmocka_unit_test(test_header),
 		cmocka_unit_test(test_unknown_type_is_ignored),
 		cmocka_unit_test(test_versions),

@@ -2,6 +2,7 @@
 #include "guest/shim/context.h"
 #include "guest/shim/driver.h"
 #include "guest/shim/fork.h"
+#include "guest/shim/memory.h"
 #include "guest/shim/parts.h"
 #include "guest/shim/seen.h"
 #include "guest/shim/share.h"
@@ -23,6 +24,8 @@ static void close_context(CUcontext ctx)
 	cot_shim_seen_context_gone(ctx);
 	cot_shim_merge_contexts_gone();
 	cot_shim_context_close(ctx);
+	if (cot_shim_memory_is_bound())
+		cot_shim_memory_context_gone(ctx);
 }
 
 static void forget_stream(CUstream stream)
@@ -50,30 +53,52 @@ CUresult cuCtxDestroy_v2(CUcontext ctx)
 	return COT_REAL(cuCtxDestroy_v2)(ctx);
 }
 
+/* NULL: there is none now. */
+static CUcontext primary_of(int device)
+{
+	CUcontext context = NULL;
+	unsigned flags;
+	int active = 0;
+
+	if (COT_REAL(cuDevicePrimaryCtxGetState)(device, &flags, &active) || !active ||
+	    COT_REAL(cuDevicePrimaryCtxRetain)(&context, device))
+		return NULL;
+	(void)COT_REAL(cuDevicePrimaryCtxRelease_v2)(device);
+	return context;
+}
+
 /* It may be only one of several owners that releases it: the shim then makes its objects there
- * again. */
+ * again, and its memory stays. */
+static CUresult end_primary(CUresult (*call)(CUdevice device), CUdevice device)
+{
+	CUcontext before = cot_shim_memory_is_bound() ? primary_of(device) : NULL;
+	CUresult rc;
+
+	close_device(device);
+	rc = call(device);
+	if (before && !primary_of(device))
+		cot_shim_memory_context_gone(before);
+	return rc;
+}
+
 CUresult cuDevicePrimaryCtxRelease(CUdevice device)
 {
-	close_device(device);
-	return COT_REAL(cuDevicePrimaryCtxRelease)(device);
+	return end_primary(COT_REAL(cuDevicePrimaryCtxRelease), device);
 }
 
 CUresult cuDevicePrimaryCtxRelease_v2(CUdevice device)
 {
-	close_device(device);
-	return COT_REAL(cuDevicePrimaryCtxRelease_v2)(device);
+	return end_primary(COT_REAL(cuDevicePrimaryCtxRelease_v2), device);
 }
 
 CUresult cuDevicePrimaryCtxReset(CUdevice device)
 {
-	close_device(device);
-	return COT_REAL(cuDevicePrimaryCtxReset)(device);
+	return end_primary(COT_REAL(cuDevicePrimaryCtxReset), device);
 }
 
 CUresult cuDevicePrimaryCtxReset_v2(CUdevice device)
 {
-	close_device(device);
-	return COT_REAL(cuDevicePrimaryCtxReset_v2)(device);
+	return end_primary(COT_REAL(cuDevicePrimaryCtxReset_v2), device);
 }
 
 CUresult cuStreamDestroy(CUstream stream)

@@ -1,6 +1,7 @@
 /*
  * Calls without a stream that may end what a launch uses, or wait for all streams: no launch of the
- * program waits to be merged when they are made.
+ * program waits to be merged when they are made. Those that give memory of the GPU back are in
+ * entry_bound.c.
  */
 #include "guest/shim/driver.h"
 #include "guest/shim/merge.h"
@@ -12,10 +13,8 @@
 		return COT_REAL(name) args; \
 	}
 
-AFTER_ALL(cuMemFree_v2, (CUdeviceptr ptr), (ptr))
 AFTER_ALL(cuMemFreeHost, (void *ptr), (ptr))
 AFTER_ALL(cuMemHostUnregister, (void *ptr), (ptr))
-AFTER_ALL(cuMemPoolDestroy, (CUmemoryPool pool), (pool))
 AFTER_ALL(cuCtxSetLimit, (CUlimit limit, size_t value), (limit, value))
 AFTER_ALL(cuCtxRecordEvent, (CUcontext ctx, CUevent event), (ctx, event))
 AFTER_ALL(cuCtxWaitEvent, (CUcontext ctx, CUevent event), (ctx, event))

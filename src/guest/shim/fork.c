@@ -5,6 +5,7 @@
 #include "guest/shim/context.h"
 #include "guest/shim/cpu.h"
 #include "guest/shim/driver.h"
+#include "guest/shim/memory.h"
 #include "guest/shim/parts.h"
 #include "guest/shim/runtime.h"
 #include "guest/shim/seen.h"
@@ -22,6 +23,7 @@ static void after_fork_in_child(void)
 	cot_shim_code_reset();
 	cot_shim_cpu_forget();
 	cot_shim_parts_forget();
+	cot_shim_memory_forget();
 	cot_shim_seen_forget();
 	cot_shim_query_forget();
 	cot_shim_share_forget();

@@ -14,6 +14,7 @@
 #include "guest/shim/context.h"
 #include "guest/shim/counts.h"
 #include "guest/shim/driver.h"
+#include "guest/shim/memory.h"
 #include "guest/shim/parts.h"
 #include "guest/shim/wait.h"
 #include "guest/shim/work.h"
@@ -429,11 +430,15 @@ void cot_shim_gpu_send_counts(struct cot_shim_gpu *g, uint64_t now, bool always)
 		unsigned char bytes[sizeof(struct cot_msg_work_counts) +
 				    COT_PROTO_REASONS_MAX * sizeof(struct cot_work_reason)];
 	} packet;
+	struct cot_msg_memory memory;
 	size_t n;
 
 	if (!g->welcomed || (!always && now < g->counts_ns + COUNTS_NS))
 		return;
 	g->counts_ns = now;
+	if (cot_shim_memory_tell(g->device, always, &memory) &&
+	    !send(g, &memory, COT_MSG_MEMORY, sizeof(memory)))
+		return;
 	n = cot_shim_counts_fill(&packet, sizeof(packet), always);
 	if (n && !send(g, &packet, COT_MSG_WORK_COUNTS, n))
 		return;

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "locked.h"
+#include "no_memory.h"
 #include "notes.h"
 #include "test.h"
 static bool has_memory;
@@ -87,6 +88,8 @@ static bool somebody_submits(void)
 #define X(name) void *cot_real_##name;
 REALS(X)
 #undef X
+/* For what has a bound of memory only. */
+void *cot_real_cuDevicePrimaryCtxGetState, *cot_real_cuDevicePrimaryCtxRetain;
 
 static cot_shim_handle current, pushed;
 static int capture_mode, device;

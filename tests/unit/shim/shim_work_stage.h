@@ -7,6 +7,7 @@
 
 #include <stdlib.h>
 
+#include "no_memory.h"
 #include "notes.h"
 #include "test.h"
 /* Behind a GPU's last work there is one that nobody may look at. */

@@ -22,6 +22,7 @@ static int played_access(const char *path, int mode)
 #define access played_access
 #include "guest/shim/driver.c"
 #include "guest/shim/fork.c"
+#include "no_memory.h"
 #include "no_parts.h"
 #include "no_requests.h"
 #undef access

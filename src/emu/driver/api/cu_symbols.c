@@ -17,12 +17,14 @@ static const struct symbol {
 	}
 #define ROW_EMU(name, since, per_thread) SYMBOL(#name, since, name, per_thread),
 #define ROW_NONE(name, since, per_thread)
+#define ROW_REFUSED(name, since, per_thread)
 #define ENTRY(name, since, shim, emulated, params) ROW_##emulated(name, since, NULL)
 #define ENTRY_PER_THREAD(name, suffix, since, shim, emulated, params) \
 	ROW_##emulated(name, since, name##suffix)
 #include "cuda/abi/api.def"
 #undef ROW_EMU
 #undef ROW_NONE
+#undef ROW_REFUSED
 	/* Versions that do not exist here, and whose place another takes. */
 	SYMBOL("cuCtxDestroy", 2000, cuCtxDestroy_v2, NULL),
 	SYMBOL("cuDevicePrimaryCtxRelease", 7000, cuDevicePrimaryCtxRelease_v2, NULL),
@@ -43,7 +45,14 @@ static const struct symbol {
  */
 static const char *const unsupported[] = {
 #define REFUSE(name) #name,
+#define NAME_EMU(name)
+#define NAME_NONE(name)
+#define NAME_REFUSED(name)			   #name,
+#define ENTRY(name, since, shim, emulated, params) NAME_##emulated(name)
 #include "cuda/abi/api.def"
+#undef NAME_EMU
+#undef NAME_NONE
+#undef NAME_REFUSED
 };
 
 static CUresult refuse(void)
