@@ -126,10 +126,13 @@ class Runs(unittest.TestCase):
         result = self.result()
         self.assertEqual([(c["id"], c.get("why"), c.get("logs")) for c in result["cells"] if c["status"] != "ok"], [])
         self.assertEqual(result["profiles"], ["copy", "req"])
-        self.assertEqual({r["way"] for r in result["pairs"]}, set(ways))
-        # Of a batch program that gets nothing done in so short a window there is none.
-        self.assertIn({r["program"] for r in result["overhead"]},
-                      ({"copy", "req"}, {"req"}) if EMULATED else ({"copy", "req"},))
+        self.assertLessEqual(set(ways), {w["way"] for c in result["cells"] for w in c["windows"]})
+        # In so short a window on a busy machine a real program may get nothing done: then there is no figure.
+        judged, watched = {r["way"] for r in result["pairs"]}, {r["program"] for r in result["overhead"]}
+        self.assertLessEqual(judged, set(ways))
+        self.assertLessEqual(watched, {"copy", "req"})
+        if not EMULATED:
+            self.assertEqual((judged, watched), (set(ways), {"copy", "req"}))
         self.check_explained(result)
         self.assertNotIn("] p-req", self.run_it(*some))  # all is there
         self.check_merged()
