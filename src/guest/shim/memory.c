@@ -360,6 +360,14 @@ bool cot_shim_memory_tell(int device, bool always, struct cot_msg_memory *ret_m)
 }
 
 /* What the notes name is the parent's. */
+static void drop_first(struct note **link)
+{
+	struct note *n = *link;
+
+	*link = n->next;
+	free(n);
+}
+
 void cot_shim_memory_forget(void)
 {
 	static const pthread_mutex_t unlocked = PTHREAD_MUTEX_INITIALIZER;
@@ -367,7 +375,8 @@ void cot_shim_memory_forget(void)
 
 	lock = unlocked;
 	for (i = 0; i < BUCKETS; i++)
-		notes[i] = NULL;
+		while (notes[i])
+			drop_first(&notes[i]);
 	for (i = 0; i < COT_SHIM_MEMORY_GPUS; i++)
 		all[i] = (struct used){0};
 	maps = NULL;
