@@ -150,6 +150,7 @@ enum slo_why {
 	SLO_WHY_SILENT,	  /* nothing was measured for a while */
 	SLO_WHY_CROWD,	  /* other programs came */
 	SLO_WHY_NOTHING,  /* to freeze batch programs gained nothing */
+	SLO_WHY_EASED,	  /* the target is longer now */
 	SLO_N_WHYS,
 };
 
@@ -158,6 +159,7 @@ struct slo_rung {
 	uint32_t use;	      /* as measured there last; 0: never */
 	uint32_t load, busy;  /* with so many requests in 10 s, and what `busy` was */
 	uint32_t failed_load; /* requests in 10 s when it failed last */
+	uint32_t failed_use;  /* what it used then; 0: it was in an earlier run */
 	uint32_t rate;	      /* what batch programs get there, in 1/1000; 0: not known */
 	uint32_t n_failed;    /* times in a row */
 	uint64_t until_ns;    /* it failed: not again before, unless there is less load */
@@ -169,6 +171,7 @@ struct slo_climb {
 	bool went_up;  /* the last change was a step up */
 	bool hopeless; /* not even the lowest rung keeps the target: it stays at `start` */
 	bool nearly;   /* at the lowest rung most requests keep it: it stays there */
+	bool eased;    /* the target is longer than it was when the rung was chosen */
 	enum slo_why why;
 	uint32_t peak;	 /* the largest use in seconds that are all since the last change */
 	uint32_t busy;	 /* the most of one of them that requests were being served */
@@ -207,6 +210,10 @@ bool cot_slo_climb_look(struct slo_climb *c, const struct slo_use *use, uint64_t
 /* Other programs: what failed may be tried again, and what is above `most` is safe no longer. */
 void cot_slo_climb_crowd(struct slo_climb *c, uint32_t most, uint64_t now_ns);
 
+/* A target of `from` is now one of `to`. `only`: no other program has one; else what others use
+ * may have been the most. */
+void cot_slo_climb_target(struct slo_climb *c, uint32_t from, uint32_t to, bool only);
+
 /* What came before `now_ns` says nothing of what is now. */
 void cot_slo_climb_disturbed(struct slo_climb *c, uint64_t now_ns);
 
@@ -230,11 +237,13 @@ struct slo_tenant {
 	uint32_t load;	   /* requests in 10 s */
 	/* Kernels in 1000 s, of late and when it was alone. */
 	uint64_t rate, best_rate;
-	uint64_t alone_ns;   /* when it was last measured alone; 0: not in this run */
-	uint32_t alone_load; /* requests in 10 s at that time */
-	uint16_t n_alone;    /* how often it was */
-	uint16_t pieces;     /* of a batch program with a rate: so many of the GPU it needs */
-	uint64_t pieces_ns;  /* since when */
+	uint64_t alone_ns;     /* when it was last measured alone; 0: not in this run */
+	uint32_t alone_load;   /* requests in 10 s at that time */
+	uint16_t n_alone;      /* how often it was */
+	uint16_t pieces;       /* of a batch program with a rate: so many of the GPU it needs */
+	uint64_t pieces_ns;    /* since when */
+	struct cot_target aim; /* its target, */
+	uint64_t aimed_ns;     /* and since when, if it was another one */
 };
 
 struct slo_crowd {

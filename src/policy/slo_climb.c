@@ -61,7 +61,7 @@ static uint64_t cool_ns(uint64_t first_ns, uint32_t n)
 static void move(struct slo_climb *c, uint32_t rung, enum slo_why why, uint64_t now_ns)
 {
 	c->went_up = rung > c->rung;
-	c->nearly = false;
+	c->nearly = c->eased = false;
 	c->n_changes += rung != c->rung;
 	c->rung = (uint8_t)rung;
 	c->why = why;
@@ -104,12 +104,19 @@ uint32_t cot_slo_climb_failed(const struct slo_climb *c)
 /* ---- down ---- */
 
 /* A step up that went far wrong left a queue that takes its time: it counts for three. */
-static void note_failure(struct slo_climb *c, enum slo_why why, uint64_t load, uint64_t now_ns)
+static void note_failure(struct slo_climb *c, const struct slo_use *use, enum slo_why why,
+			 uint64_t load, uint64_t now_ns)
 {
 	struct slo_rung *r = &c->rungs[c->rung];
+	uint32_t grown = 0;
 
 	r->n_failed += c->went_up && why == SLO_WHY_FAR ? 3 : 1;
 	r->failed_load = load < UINT32_MAX ? (uint32_t)load : UINT32_MAX;
+	r->failed_use = why == SLO_WHY_NEAR ? use->slow : use->fast;
+	if (why == SLO_WHY_FAR && c->ladder.topology == SLO_POOLS)
+		grown = cot_slo_breath_grown(use, r, c->rung);
+	if (grown > r->failed_use)
+		r->failed_use = grown;
 	r->until_ns = now_ns + cool_ns(COOL_NS, r->n_failed);
 }
 
@@ -164,7 +171,7 @@ static bool fall(struct slo_climb *c, const struct slo_use *use, enum slo_why wh
 		return c->rung != c->ladder.lowest;
 	}
 	to = why == SLO_WHY_FAR ? safe_rung(c, use->fast) : c->rung - 1u;
-	note_failure(c, why, load, now_ns);
+	note_failure(c, use, why, load, now_ns);
 	move(c, to, why, now_ns);
 	return true;
 }
@@ -299,15 +306,31 @@ static bool is_enough(const struct slo_climb *c, const struct slo_use *use, uint
 	return use->n >= SLO_ENOUGH || (c->n_seen >= SLO_ENOUGH && age_ns <= TEN_NS);
 }
 
+/* While batch programs are frozen the queue of before goes: what was seen first says nothing. */
+static uint32_t used_now(const struct slo_climb *c, const struct slo_use *use)
+{
+	if (use->slow_sure)
+		return use->slow_high;
+	return !is_frozen(c) && c->peak > use->fast_high ? c->peak : use->fast_high;
+}
+
+/* If it goes on as from a rung below to this one. */
+static uint64_t onward_use(const struct slo_climb *c, uint32_t used, uint32_t to)
+{
+	uint32_t was, n = before(c, 0, &was);
+
+	return n && was < used ? used + (uint64_t)(used - was) * (to - c->rung) / n : used;
+}
+
 /* The highest rung, up to the usual slices, that is guessed to be good and has not failed. */
 static uint32_t guessed_rung(const struct slo_climb *c, const struct slo_use *use, uint64_t load,
 			     uint64_t now_ns)
 {
-	uint32_t rung = c->rung, used = use->slow_sure ? use->slow_high : use->fast_high, guess;
+	uint32_t rung = c->rung, used = used_now(c, use), guess;
 
 	while (rung < SLO_USUAL && may_try(c, rung + 1, load, now_ns)) {
 		guess = cot_slo_breath_guess(use, used, load, c->rung, rung + 1);
-		if (!guess || guess > GOOD)
+		if (!guess || guess > GOOD || onward_use(c, used, rung + 1) > GOOD)
 			break;
 		rung++;
 	}
@@ -321,23 +344,22 @@ static bool has_room(const struct slo_climb *c, const struct slo_use *use, uint6
 
 	if (is_steep(c) && slower(c, c->busy) > LIGHT)
 		return false;
-	if (use->slow_sure)
-		return expected_use(c, use, use->slow_high, load) <= NEAR;
-	if (age_ns < FAST_NS || !is_enough(c, use, age_ns))
+	if (!use->slow_sure && (age_ns < FAST_NS || !is_enough(c, use, age_ns)))
 		return false;
-	if (is_frozen(c) && guessed_rung(c, use, load, now_ns) > c->rung)
+	if (is_breathing(c) && guessed_rung(c, use, load, now_ns) > c->rung)
 		return true;
-	return expected_use(c, use, c->peak, load) <= FAST;
+	return use->slow_sure ? expected_use(c, use, use->slow_high, load) <= NEAR
+			      : expected_use(c, use, c->peak, load) <= FAST;
 }
 
 /* On parts, whose rungs are small, two at once far below the target; not beyond half of the GPU.
- * From where batch programs are frozen as far as is guessed. */
+ * Where batch programs run in breaths, as far as is guessed. */
 static uint32_t next_rung(const struct slo_climb *c, const struct slo_use *use, uint64_t load,
 			  uint64_t now_ns)
 {
 	uint32_t next = c->rung + 1u, guessed;
 
-	if (is_frozen(c)) {
+	if (is_breathing(c)) {
 		guessed = guessed_rung(c, use, load, now_ns);
 		return guessed > next ? guessed : next;
 	}
@@ -362,6 +384,27 @@ static bool rise(struct slo_climb *c, const struct slo_use *use, uint64_t load, 
 	    !may_try(c, c->rung + 1u, load, now_ns))
 		return false;
 	move(c, next_rung(c, use, load, now_ns), SLO_WHY_ROOM, now_ns);
+	return true;
+}
+
+/* A longer target: at once where a program with it would begin, unless that is known to miss it;
+ * below the usual slices of pools no farther than is guessed. */
+static bool ease(struct slo_climb *c, const struct slo_use *use, uint64_t load, uint64_t now_ns)
+{
+	uint32_t rung = c->ladder.start, used = c->rungs[rung].use, guess;
+
+	if (!c->eased || c->rung >= rung)
+		return false;
+	guess = is_breathing(c) ? cot_slo_breath_guess(use, used_now(c, use), load, c->rung, rung)
+				: 0;
+	if (c->rungs[rung].failed_use)
+		used = c->rungs[rung].failed_use;
+	if (used > NEAR || guess > MISS || !may_try(c, rung, load, now_ns))
+		rung = is_breathing(c) ? guessed_rung(c, use, load, now_ns) : c->rung;
+	c->eased = false;
+	if (rung <= c->rung)
+		return false;
+	move(c, rung, SLO_WHY_EASED, now_ns);
 	return true;
 }
 
@@ -456,7 +499,8 @@ bool cot_slo_climb_look(struct slo_climb *c, const struct slo_use *use, uint64_t
 		return fall(c, use, SLO_WHY_MISSED, load, now_ns);
 	if (is_near(c, use, now_ns))
 		return fall(c, use, SLO_WHY_NEAR, load, now_ns);
-	return was_for_nothing(c, use, load, now_ns) || rise(c, use, load, now_ns);
+	return was_for_nothing(c, use, load, now_ns) || ease(c, use, load, now_ns) ||
+	       rise(c, use, load, now_ns);
 }
 
 void cot_slo_climb_disturbed(struct slo_climb *c, uint64_t now_ns)
@@ -480,6 +524,47 @@ void cot_slo_climb_crowd(struct slo_climb *c, uint32_t most, uint64_t now_ns)
 		move(c, most, SLO_WHY_CROWD, now_ns);
 	else
 		cot_slo_climb_disturbed(c, now_ns);
+}
+
+static uint32_t scaled(uint32_t use, uint32_t by, uint32_t of)
+{
+	uint64_t x = (uint64_t)use * by / of;
+
+	/* 0 would say that it is not known. */
+	return use && !x ? 1 : x < UINT32_MAX ? (uint32_t)x : UINT32_MAX;
+}
+
+/* A failure that misses the longer target, too, stays one. */
+static void ease_rung(struct slo_rung *r)
+{
+	if (r->failed_use > MISS)
+		return;
+	r->n_failed = r->failed_load = 0;
+	r->until_ns = 0;
+}
+
+void cot_slo_climb_target(struct slo_climb *c, uint32_t from, uint32_t to, bool only)
+{
+	uint32_t i, of = to ? to : 1;
+
+	for (i = 0; i < SLO_RUNGS_MAX; i++) {
+		struct slo_rung *r = &c->rungs[i];
+
+		r->failed_use = scaled(r->failed_use, from, of);
+		if (only || from > to)
+			r->use = scaled(r->use, from, of);
+		if (from < to)
+			ease_rung(r);
+	}
+	c->missing_since_ns = c->near_since_ns = c->far_since_ns = 0;
+	if (only || from > to)
+		c->peak = scaled(c->peak, from, of);
+	c->eased = from < to;
+	if (!c->eased)
+		return;
+	c->hopeless = c->nearly = false;
+	c->n_hopeless = c->n_nothing = 0;
+	c->no_freeze_until_ns = 0;
 }
 
 uint64_t cot_slo_climb_wake_ns(const struct slo_climb *c)

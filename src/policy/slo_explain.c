@@ -37,6 +37,7 @@ static const char *const reasons[SLO_N_WHYS] = {
 	[SLO_WHY_SILENT] = "nothing was measured for a while",
 	[SLO_WHY_CROWD] = "another program came",
 	[SLO_WHY_NOTHING] = "to freeze batch programs gained nothing",
+	[SLO_WHY_EASED] = "the target is longer than it was",
 };
 
 static void say_breath(struct facts *f, uint32_t rung)

@@ -127,6 +127,7 @@ void cot_slo_learn_recall(const struct cot_policy *p, struct cot_tenant *t)
 	struct slo_tenant *own = slo_of(t);
 
 	own->joined_s = (uint32_t)(p->now_ns / COT_NS_PER_S);
+	own->aim = t->target;
 	if (alone && t->cls == COT_CLASS_LATENCY) {
 		own->alone_p99_us = alone->value[0];
 		own->alone_p50_us = alone->value[1];

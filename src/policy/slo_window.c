@@ -133,6 +133,13 @@ static void look_slow(struct slo_use *use, const struct cot_times *t, uint64_t t
 		use->slow_high = high;
 }
 
+/* Hosts count misses of the target that a request had when it was answered. */
+static bool is_counted(const struct cot_tenant *t, const struct cot_window *w)
+{
+	return t->target.kind == COT_TARGET_P99 &&
+	       (!slo_of(t)->aimed_ns || w->at_ns >= slo_of(t)->aimed_ns + SPAN_1S_NS);
+}
+
 struct slo_use cot_slo_window_use(const struct cot_tenant *t, uint64_t target_ns, uint64_t since_ns,
 				  uint64_t now_ns)
 {
@@ -147,7 +154,7 @@ struct slo_use cot_slo_window_use(const struct cot_tenant *t, uint64_t target_ns
 	if (is_fresh(s1, FRESH_1S_NS, now_ns) && s1->at_ns > since_ns) {
 		look_busy(&use, &s1->service);
 		look_fast(&use, cot_slo_window_times(s1), cot_slo_window_times(s10)->n, target_ns,
-			  t->target.kind == COT_TARGET_P99);
+			  is_counted(t, s1));
 	}
 	if (is_fresh(s10, FRESH_10S_NS, now_ns) && s10->at_ns >= since_ns + SPAN_10S_NS)
 		look_slow(&use, cot_slo_window_times(s10), target_ns);

@@ -489,6 +489,129 @@ static void test_warned(void **state)
 	assert_int_equal(cot_slo_climb_failed(&c), 0);
 }
 
+/* ---- another target ---- */
+
+/* Under a longer one all used less, and what failed may be tried. */
+static void test_a_longer_target_forgives(void **state)
+{
+	(void)state;
+	begin(SLO_PARTS);
+	look(second(500), 1600 * MS);
+	look(second(1300), 100 * MS);
+	assert_int_equal(c.rung, 4);
+	assert_int_equal(c.rungs[5].n_failed, 1);
+	assert_int_equal(c.rungs[5].failed_use, 1300);
+	assert_int_equal(c.rungs[4].use, 500);
+	cot_slo_climb_target(&c, 3000, 6000, true);
+	assert_int_equal(c.rungs[4].use, 250);
+	assert_int_equal(c.rungs[5].failed_use, 650);
+	assert_int_equal(c.rungs[5].n_failed, 0);
+	look(second(450), 1600 * MS);
+	assert_int_equal(c.rung, 5);
+}
+
+/* Not if it missed the longer one, too; nor under a shorter one, and all use more. */
+static void test_a_failure_that_stays(void **state)
+{
+	(void)state;
+	begin(SLO_PARTS);
+	look(second(500), 1600 * MS);
+	look(second(1300), 100 * MS);
+	cot_slo_climb_target(&c, 3000, 3300, true);
+	assert_int_equal(c.rungs[5].n_failed, 1);
+	look(second(300), 50 * S);
+	assert_int_equal(c.rung, 4);
+	cot_slo_climb_target(&c, 3300, 2200, true);
+	assert_int_equal(c.rungs[5].n_failed, 1);
+	assert_in_range(c.rungs[5].failed_use, 1770, 1775);
+}
+
+/* What a shorter target does not leave room for is left at once. */
+static void test_a_shorter_target(void **state)
+{
+	(void)state;
+	begin(SLO_PARTS);
+	look(both(500), 5 * S);
+	assert_int_not_equal(c.rung, 4);
+	cot_slo_climb_target(&c, 3000, 1500, true);
+	assert_int_equal(c.rungs[4].use, 1000);
+	look(far_over(), 100 * MS);
+	assert_int_equal(c.rung, 4);
+}
+
+/* Of several programs another one may have used the most. */
+static void test_a_longer_target_of_one_of_several(void **state)
+{
+	(void)state;
+	begin(SLO_PARTS);
+	look(both(990), 2 * S);
+	assert_int_equal(c.rungs[4].use, 990);
+	cot_slo_climb_target(&c, 3000, 6000, false);
+	assert_int_equal(c.rungs[4].use, 990);
+	cot_slo_climb_target(&c, 6000, 3000, false);
+	assert_int_equal(c.rungs[4].use, 1980);
+}
+
+/* In breaths, and the longer target leaves room for the usual slices as they were measured. */
+static struct slo_use breaths_after(uint32_t usual_used, uint32_t from_us, uint32_t to_us)
+{
+	struct slo_use use = second(600);
+
+	begin(SLO_POOLS);
+	use.target_us = to_us;
+	use.busy = 100;
+	use.missing = false;
+	c.rung = 2;
+	c.rungs[SLO_USUAL] = (struct slo_rung){.n_failed = 3,
+					       .failed_use = usual_used,
+					       .failed_load = 1000,
+					       .until_ns = COT_NEVER};
+	cot_slo_climb_target(&c, from_us, to_us, true);
+	return use;
+}
+
+static void test_a_longer_target_goes_to_the_start(void **state)
+{
+	(void)state;
+	look(breaths_after(1470, 2000, 3100), 1200 * MS);
+	assert_int_equal(c.rung, SLO_USUAL);
+	assert_int_equal(c.why, SLO_WHY_EASED);
+	/* One look over the target ends it. */
+	look(far_over(), 1600 * MS);
+	assert_int_not_equal(c.rung, SLO_USUAL);
+}
+
+static void test_a_longer_target_that_is_missed(void **state)
+{
+	struct slo_use use = breaths_after(1700, 2000, 3000);
+
+	(void)state;
+	look(use, 1200 * MS);
+	assert_int_not_equal(c.rung, SLO_USUAL);
+	look(use, 50 * S);
+	assert_int_not_equal(c.rung, SLO_USUAL);
+}
+
+/* From one breath to the longest that is guessed to be good, not one by one. */
+static void test_breaths_as_far_as_is_guessed(void **state)
+{
+	struct slo_use use = second(600);
+
+	(void)state;
+	begin(SLO_POOLS);
+	c.rung = 1;
+	use.target_us = 5000;
+	use.busy = 100;
+	look(use, 1600 * MS);
+	assert_int_equal(c.rung, SLO_USUAL);
+	/* What the rungs below used says more than the guess. */
+	begin(SLO_POOLS);
+	c.rung = 2;
+	c.rungs[1].use = 500;
+	look(use, 1600 * MS);
+	assert_int_equal(c.rung, 4);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -516,6 +639,13 @@ int main(void)
 		cmocka_unit_test(test_silence),
 		cmocka_unit_test(test_crowd),
 		cmocka_unit_test(test_warned),
+		cmocka_unit_test(test_a_longer_target_forgives),
+		cmocka_unit_test(test_a_failure_that_stays),
+		cmocka_unit_test(test_a_shorter_target),
+		cmocka_unit_test(test_a_longer_target_of_one_of_several),
+		cmocka_unit_test(test_a_longer_target_goes_to_the_start),
+		cmocka_unit_test(test_a_longer_target_that_is_missed),
+		cmocka_unit_test(test_breaths_as_far_as_is_guessed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
