@@ -4,7 +4,7 @@
 . "$SOURCE_DIR/tests/integration/daemon/lib.sh"
 need_emulator
 
-root=$work/root
+root=$work/chroot
 mkdir -p "$root/opt" "$root/proc" "$root/dev" "$root/tmp" "$work/run"
 cp "$COTENANT" "$root/opt/cotenant"
 cp "$COTENANT_LIBRARY" "$root/opt/libcotenant.so"
