@@ -8,6 +8,7 @@
 #include <jansson.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -140,6 +141,16 @@ static int begin_emulated(const struct arguments *a)
 	return COT_EXIT_FAILURE;
 }
 
+/* COTENANT_EMU_DIR is set, and this machine has no driver: that GPU is meant. No longer once
+ * begin_emulated() has preloaded its driver. */
+static bool is_emulated_meant(void)
+{
+	const char *preloaded = getenv("LD_PRELOAD");
+
+	return cot_emulate_is_shared() && access("/dev/nvidiactl", F_OK) < 0 &&
+	       !(preloaded && strstr(preloaded, "/libcuda.so.1"));
+}
+
 int cot_cmd_doctor(int argc, char **argv)
 {
 	static const struct argp argp = {
@@ -159,6 +170,11 @@ int cot_cmd_doctor(int argc, char **argv)
 		return COT_EXIT_USAGE;
 	if (a.probe)
 		return strcmp(a.probe, "parts") != 0 ? cot_doctor_probe() : cot_doctor_fill();
+	if (!a.emulate && is_emulated_meant()) {
+		a.emulate = getenv("COTENANT_EMU_DEVICE");
+		if (!a.emulate)
+			a.emulate = "h200";
+	}
 	if (a.emulate)
 		return begin_emulated(&a);
 	gpu = cot_doctor_machine(&f);

@@ -7,6 +7,18 @@ emulated() {
 	LD_PRELOAD=$EMU/libcuda.so.1 "$@"
 }
 
+# A folder of an emulated GPU in the environment means that GPU, where there is no other.
+if [ ! -e /dev/nvidiactl ]; then
+	"$COTENANT" doctor --offline >"$work/out" 2>&1 || fail "the emulated GPU of the environment: $(cat "$work/out")"
+	says "$work/out" "ok    device"
+	says "$work/out" "GPU 0: h200, emulated"
+	says_not "$work/out" "FAIL"
+	COTENANT_EMU_DEVICE=k20c "$COTENANT" doctor --offline >"$work/out" 2>&1
+	says "$work/out" "GPU 0: k20c, emulated"
+fi
+machine=$COTENANT_EMU_DIR
+unset COTENANT_EMU_DIR
+
 "$COTENANT" doctor --offline >"$work/out" 2>&1 && fail "a machine without a driver is well"
 says "$work/out" "FAIL  cuda"
 says "$work/out" "not tried (--offline)"
@@ -51,6 +63,8 @@ TERM=xterm "$COTENANT" doctor --offline >"$work/out" 2>&1
 says "$work/out" "FAIL  cuda"
 says_not "$work/out" "$escape"
 
+COTENANT_EMU_DIR=$machine
+export COTENANT_EMU_DIR
 start_daemon
 emulated "$COTENANT" doctor >"$work/out" 2>&1 || fail "doctor: $(cat "$work/out")"
 for words in "ok    cuda" "ok    library" "ok    daemon" "ok    slices" "ok    freeze" "ok    pool"; do
