@@ -17,15 +17,17 @@ target_include_directories(cot_cpu_kernels PRIVATE "${CMAKE_SOURCE_DIR}")
 set_target_properties(cot_cpu_kernels PROPERTIES OUTPUT_NAME kernels LIBRARY_OUTPUT_DIRECTORY "${COT_LIB_DIR}/cpu")
 install(TARGETS cot_cpu_kernels LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/cotenant/cpu)
 
-# The programs of bench/smguard: NAME.c there becomes smguard-NAME, beside the others.
+# The programs of bench/smguard: NAME.c there becomes smguard-NAME, beside the others. With smguard-app users try
+# sharing before they have programs of their own, so it is installed.
+function(cot_smguard_program name)
+	add_executable(smguard-${name} bench/smguard/${name}.c bench/smguard/job.c bench/smguard/options.c)
+	target_include_directories(smguard-${name} PRIVATE "${CMAKE_SOURCE_DIR}")
+	target_compile_definitions(smguard-${name} PRIVATE _GNU_SOURCE=)
+	target_link_libraries(smguard-${name} PRIVATE cot_flags cot_launch)
+	set_target_properties(smguard-${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${COT_BIN_DIR}")
+endfunction()
+cot_smguard_program(app)
+install(TARGETS smguard-app RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 if(COT_BENCH)
-	foreach(name app remap)
-		add_executable(smguard-${name} bench/smguard/${name}.c bench/smguard/job.c
-			bench/smguard/options.c)
-		target_include_directories(smguard-${name} PRIVATE "${CMAKE_SOURCE_DIR}")
-		target_compile_definitions(smguard-${name} PRIVATE _GNU_SOURCE=)
-		target_link_libraries(smguard-${name} PRIVATE cot_flags cot_launch)
-		set_target_properties(smguard-${name} PROPERTIES
-			RUNTIME_OUTPUT_DIRECTORY "${COT_BIN_DIR}")
-	endforeach()
+	cot_smguard_program(remap)
 endif()
