@@ -10,7 +10,7 @@ options_in() {
 	grep -oE -e '--[a-z][a-z-]*' | sort -u
 }
 
-# The page that has cotenant-COMMAND in the line below its NAME; several commands may share one.
+# The page that has cotenant-COMMAND in the line below its NAME. Commands may share one only if they have the same options.
 page_of() {
 	for page in "$SOURCE_DIR"/docs/man/*.scd; do
 		sed -n '/^# NAME/{n;n;p;}' "$page" | grep -qE "(^| )cotenant-$1(,| )" || continue
@@ -30,12 +30,6 @@ agree() {
 	sed -nE 's/^ +(-[^ ]+, +)*(--[a-z-]+).*/\2/p' "$work/out" | sort -u >"$work/help"
 	[ -s "$work/help" ] || fail "$name: no options in --help"
 	sed -n '/^# OPTIONS/,/^# [^O]/p' "$page" | grep '^\*-' | options_in >"$work/page"
-	# A shared page has more; they are looked at with the command that gave it its name.
-	case $page in
-	*/cotenant-ps.1.scd) grep -xF -f "$work/help" "$work/page" >"$work/shared" && mv "$work/shared" "$work/page" ;; # stats has more
-	*"/cotenant-$name.1.scd" | */cotenant.1.scd | */cotenantd.8.scd) ;;
-	*) grep -xF -f "$work/help" "$work/page" >"$work/shared" && mv "$work/shared" "$work/page" ;;
-	esac
 	cmp -s "$work/help" "$work/page" ||
 		fail "$name: --help and $page differ: $(diff "$work/help" "$work/page" | grep '^[<>]')"
 	[ -n "$case_name" ] || return
@@ -49,25 +43,35 @@ agree() {
 			grep '^[<>]')"
 }
 
-for command in run ps set freeze thaw stats explain profile doctor sim compare model inspect ptx list; do
-	agree $command "$(page_of $command)" $command $command
-done
+expect 0 --help
+sed -n '/^Commands:/,/^$/s/^  \([a-z]*\) .*/\1/p' "$work/out" | grep -vxE 'help|reproduce' >"$work/commands"
+[ "$(wc -l <"$work/commands")" -ge 18 ] || fail "commands are missing: $(cat "$work/commands")"
+while read -r command <&3; do
+	page=$(page_of "$command")
+	if [ -n "$page" ]; then
+		agree "$command" "$page" "$command" "$command"
+	else
+		fail "no page for $command"
+	fi
+done 3<"$work/commands"
 agree reproduce cotenant-reproduce.1.scd reproduce reproduce preemption
-agree consolidation cotenant-reproduce.1.scd "" reproduce consolidation
-agree reproduce-smqos cotenant-reproduce-smqos.1.scd "" reproduce smqos
+for study in consolidation smqos laius; do
+	agree "reproduce-$study" "cotenant-reproduce-$study.1.scd" "" reproduce "$study"
+done
 agree cotenant cotenant.1.scd ""
 program=$COTENANT
 COTENANT=$COTENANTD
 agree cotenantd cotenantd.8.scd ""
+for name in kernels-run smguard-app; do
+	COTENANT=$(dirname "$program")/$name
+	agree "$name" "$name.1.scd" ""
+done
 COTENANT=$program
 
-# Every command has a page and is completed.
-expect 0 --help
-sed -n '/^Commands:/,/^$/s/^  \([a-z]*\) .*/\1/p' "$work/out" >"$work/commands"
-while read -r command; do
-	[ "$command" = help ] || [ -n "$(page_of "$command")" ] || fail "no page for $command"
+# Every command is completed.
+for command in $(cat "$work/commands") reproduce; do
 	grep -q "_cotenant_words '[a-z ]*\<$command\>" "$completion" || fail "no completion of $command"
-done <"$work/commands"
+done
 if command -v scdoc >/dev/null; then
 	for page in "$SOURCE_DIR"/docs/man/*.scd; do
 		scdoc <"$page" >/dev/null || fail "$page is not scdoc"

@@ -15,7 +15,9 @@ FILES = {"code.ptx": "kernels/ptx/bfs.ptx", "kernels.ptx": "kernels/ptx/bfs.ptx"
 # Of one page only: what runs before its commands.
 BEFORE = {
     "docs/man/cotenant-explain.1.scd": "STAND_IN=long; cotenant run --p99 5ms --name serve -- ./serve & until_there serve",
+    "docs/man/cotenant-freeze.1.scd": "STAND_IN=long; cotenant run --name train -- ./serve & until_there train",
     "docs/man/cotenant-policy.1.scd": "STAND_IN=long; cotenant run --name train -- ./serve & until_there train",
+    "docs/man/cotenant-stats.1.scd": "STAND_IN=long; cotenant run --p99 5ms --name serve -- ./serve & until_there serve",
     "docs/man/cotenant-set.1.scd": "STAND_IN=long; cotenant run --sms 64 --name train -- ./serve & cotenant run --quota 50% "
                                    "--name simulate -- ./simulate & cotenant run --p99 9ms --name api -- ./serve & "
                                    "until_there train; until_there simulate; until_there api",
@@ -76,7 +78,7 @@ ROWS = [
     ("docs/man/cotenant-profile.1.scd", r"cotenant profile (.*) -- \./serve", PROFILED + "--requests 5 " + SERVICE, PROFILE),
     ("docs/man/cotenant-profile.1.scd", r"cotenant profile (.*) -- python3 train\.py", PROFILED + TRAINING, PROFILE),
     ("docs/man/cotenant-ptx.1.scd", r"^nvcc ", None, "needs NVIDIA's compiler; code.ptx is one of ours"),
-    ("docs/man/cotenant-set.1.scd", r"sleep 60", "sleep 0.1", "a minute"),
+    ("docs/man/cotenant-freeze.1.scd", r"sleep 60", "sleep 0.1", "a minute"),
     ("docs/man/cotenantd.conf.5.scd", "@serving", "@root", "a group that is here"),
     ("docs/models.md", r"^bench_contention", None, "needs a GPU"),
     ("docs/models.md", r"cotenant model check contention\.jsonl",
