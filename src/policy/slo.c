@@ -420,47 +420,10 @@ static uint32_t first_slice(const struct cot_policy *p, enum cot_class cls, uint
 	return slice_us(p, cls == COT_CLASS_LATENCY, gpu_mask, favoured, cot_turns_loose_gpus(p));
 }
 
-/* Its target was `was`, and what it used of that is known. */
-static void follow_target(struct cot_policy *p, struct cot_tenant *t, struct cot_target was)
-{
-	struct cot_tenant before = *t;
-	uint64_t gpus;
-	uint32_t from, to;
-
-	before.target = was;
-	from = cot_slo_target_us(&before, slo_of(t)->alone_p99_us);
-	to = cot_slo_target_us(t, slo_of(t)->alone_p99_us);
-	/* A smaller part of the rate is like a longer time. */
-	if (was.kind == COT_TARGET_RATE && t->target.kind == COT_TARGET_RATE) {
-		from = t->target.amount;
-		to = was.amount;
-	}
-	for (gpus = t->gpu_mask; gpus; gpus &= gpus - 1) {
-		struct slo_gpu *g = &slo_state(p)->gpus[__builtin_ctzll(gpus)];
-
-		if (from && to)
-			cot_slo_climb_target(&g->climb, from, to, g->n_latency == 1);
-		else
-			cot_slo_climb_crowd(&g->climb, SLO_RUNGS_MAX, p->now_ns);
-	}
-}
-
-static void target_changed(struct cot_policy *p, struct cot_tenant *t)
-{
-	struct cot_target was = slo_of(t)->aim;
-
-	if (was.kind == t->target.kind && was.amount == t->target.amount)
-		return;
-	slo_of(t)->aim = t->target;
-	slo_of(t)->aimed_ns = p->now_ns;
-	if (t->cls == COT_CLASS_LATENCY)
-		follow_target(p, t, was);
-}
-
 static void tenant_changed(struct cot_policy *p, struct cot_tenant *t, unsigned what)
 {
 	if (what & COT_CHANGED_TARGET)
-		target_changed(p, t);
+		cot_slo_target_changed(p, t);
 	if ((what & COT_CHANGED_ACTIVITY) && t->activity == COT_ACTIVITY_IDLE)
 		slo_of(t)->idle_since_ns = p->now_ns;
 }

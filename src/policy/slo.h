@@ -210,10 +210,6 @@ bool cot_slo_climb_look(struct slo_climb *c, const struct slo_use *use, uint64_t
 /* Other programs: what failed may be tried again, and what is above `most` is safe no longer. */
 void cot_slo_climb_crowd(struct slo_climb *c, uint32_t most, uint64_t now_ns);
 
-/* A target of `from` is now one of `to`. `only`: no other program has one; else what others use
- * may have been the most. */
-void cot_slo_climb_target(struct slo_climb *c, uint32_t from, uint32_t to, bool only);
-
 /* What came before `now_ns` says nothing of what is now. */
 void cot_slo_climb_disturbed(struct slo_climb *c, uint64_t now_ns);
 
@@ -374,6 +370,15 @@ enum cot_home cot_slo_home(const struct cot_policy *p, const struct cot_tenant *
 
 /* The p99 of its requests that it wants; 0: none, or not known yet. */
 uint32_t cot_slo_target_us(const struct cot_tenant *t, uint32_t alone_p99_us);
+
+/* ---- another target (slo_target.c) ---- */
+
+/* A target of `from` is now one of `to`. `only`: no other program has one; else what others use
+ * may have been the most. */
+void cot_slo_climb_target(struct slo_climb *c, uint32_t from, uint32_t to, bool only);
+
+/* Of a program, as it is in the table now. */
+void cot_slo_target_changed(struct cot_policy *p, struct cot_tenant *t);
 
 /* ---- the time alone (slo_quiet.c) ---- */
 

@@ -526,47 +526,6 @@ void cot_slo_climb_crowd(struct slo_climb *c, uint32_t most, uint64_t now_ns)
 		cot_slo_climb_disturbed(c, now_ns);
 }
 
-static uint32_t scaled(uint32_t use, uint32_t by, uint32_t of)
-{
-	uint64_t x = (uint64_t)use * by / of;
-
-	/* 0 would say that it is not known. */
-	return use && !x ? 1 : x < UINT32_MAX ? (uint32_t)x : UINT32_MAX;
-}
-
-/* A failure that misses the longer target, too, stays one. */
-static void ease_rung(struct slo_rung *r)
-{
-	if (r->failed_use > MISS)
-		return;
-	r->n_failed = r->failed_load = 0;
-	r->until_ns = 0;
-}
-
-void cot_slo_climb_target(struct slo_climb *c, uint32_t from, uint32_t to, bool only)
-{
-	uint32_t i, of = to ? to : 1;
-
-	for (i = 0; i < SLO_RUNGS_MAX; i++) {
-		struct slo_rung *r = &c->rungs[i];
-
-		r->failed_use = scaled(r->failed_use, from, of);
-		if (only || from > to)
-			r->use = scaled(r->use, from, of);
-		if (from < to)
-			ease_rung(r);
-	}
-	c->missing_since_ns = c->near_since_ns = c->far_since_ns = 0;
-	if (only || from > to)
-		c->peak = scaled(c->peak, from, of);
-	c->eased = from < to;
-	if (!c->eased)
-		return;
-	c->hopeless = c->nearly = false;
-	c->n_hopeless = c->n_nothing = 0;
-	c->no_freeze_until_ns = 0;
-}
-
 uint64_t cot_slo_climb_wake_ns(const struct slo_climb *c)
 {
 	return c->rung < c->ladder.start ? c->heard_ns + SILENT_NS : COT_NEVER;
