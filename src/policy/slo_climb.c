@@ -352,22 +352,30 @@ static bool has_room(const struct slo_climb *c, const struct slo_use *use, uint6
 			      : expected_use(c, use, c->peak, load) <= FAST;
 }
 
-/* On parts, whose rungs are small, two at once far below the target; not beyond half of the GPU.
- * Where batch programs run in breaths, as far as is guessed. */
+/* On parts far below the target: as far as it would be good if requests took as much longer as they
+ * have fewer SMs for themselves; not beyond half of the GPU. */
+static uint32_t far_rung(const struct slo_climb *c, uint64_t load, uint64_t now_ns)
+{
+	uint32_t rung = c->rung + 1u, top = c->ladder.top;
+
+	if (!c->peak || c->peak > TWO || c->rung < c->ladder.start)
+		return rung;
+	while (rung < top / 2 && (uint64_t)c->peak * (top - c->rung) <= FAST * (top - rung - 1) &&
+	       may_try(c, rung + 1, load, now_ns))
+		rung++;
+	return rung;
+}
+
+/* Where batch programs run in breaths, as far as is guessed. */
 static uint32_t next_rung(const struct slo_climb *c, const struct slo_use *use, uint64_t load,
 			  uint64_t now_ns)
 {
-	uint32_t next = c->rung + 1u, guessed;
+	uint32_t guessed;
 
-	if (is_breathing(c)) {
-		guessed = guessed_rung(c, use, load, now_ns);
-		return guessed > next ? guessed : next;
-	}
-	if (c->ladder.topology == SLO_PARTS && c->peak && c->peak <= TWO &&
-	    c->rung >= c->ladder.start && next < c->ladder.top / 2u &&
-	    may_try(c, next + 1, load, now_ns))
-		next++;
-	return next;
+	if (c->ladder.topology == SLO_PARTS)
+		return far_rung(c, load, now_ns);
+	guessed = is_breathing(c) ? guessed_rung(c, use, load, now_ns) : 0;
+	return guessed > c->rung ? guessed : c->rung + 1u;
 }
 
 /* In pools a step up saves switches, whose cost grows with the load: where they cost little, little

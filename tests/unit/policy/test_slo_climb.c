@@ -99,10 +99,21 @@ static void test_one_up_when_there_is_room(void **state)
 	assert_int_equal(c.rung, 6);
 }
 
-static void test_two_up_far_below(void **state)
+/* At once to half of the GPU, if requests that take as much longer as they have fewer SMs keep the
+ * target there; else as far as they do, and not to what failed. */
+static void test_several_up_far_below(void **state)
 {
 	(void)state;
 	begin(SLO_PARTS);
+	look(second(200), 1600 * MS);
+	assert_int_equal(c.rung, 8);
+	begin(SLO_PARTS);
+	c.rung = 1;
+	c.ladder.start = 1;
+	look(second(380), 1600 * MS);
+	assert_int_equal(c.rung, 6);
+	begin(SLO_PARTS);
+	c.rungs[7].until_ns = COT_NEVER;
 	look(second(200), 1600 * MS);
 	assert_int_equal(c.rung, 6);
 }
@@ -618,7 +629,7 @@ int main(void)
 		cmocka_unit_test(test_ladders),
 		cmocka_unit_test(test_slices),
 		cmocka_unit_test(test_one_up_when_there_is_room),
-		cmocka_unit_test(test_two_up_far_below),
+		cmocka_unit_test(test_several_up_far_below),
 		cmocka_unit_test(test_not_sure),
 		cmocka_unit_test(test_seconds_together),
 		cmocka_unit_test(test_beyond_half),
