@@ -37,7 +37,7 @@ enum { STATUS_FAILED = 125, STATUS_NOT_EXECUTABLE = 126, STATUS_NOT_FOUND = 127 
 struct arguments {
 	const char *class, *name, *gpu, *weight, *block, *quota, *reserve, *sms, *pace, *memory;
 	const char *targets[COT_TARGET_RATE + 1]; /* by kind */
-	bool solo, required, rewrite, merge, measure, oversubscribe;
+	bool solo, required, rewrite, merge, no_store, measure, oversubscribe;
 	bool gpu_of_cuda; /* `gpu` is what CUDA_VISIBLE_DEVICES says */
 	struct cot_run_cpu cpu;
 	struct cot_emulate emulate; /* device NULL: on a real GPU */
@@ -54,6 +54,7 @@ enum {
 	KEY_SMS,
 	KEY_REWRITE,
 	KEY_MERGE,
+	KEY_NO_STORE,
 	KEY_PACE,
 	KEY_MEMORY,
 	KEY_OVERSUBSCRIBE,
@@ -100,6 +101,9 @@ static const struct argp_option options[] = {
 	 0},
 	{"merge", KEY_MERGE, NULL, 0,
 	 "Make one launch of launches in different streams that could run at the same time", 0},
+	{"merge-anew", KEY_NO_STORE, NULL, 0,
+	 "Rewrite for --merge anew, and keep nothing on disk (else in ~/.cache/cotenant/templates)",
+	 0},
 	{"cpu", KEY_CPU, "LIBRARY", 0,
 	 "Run launches on the CPU that take less there, with these CPU versions of kernels: "
 	 "kernels, interpreter, or a path; more with commas",
@@ -168,6 +172,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_MERGE:
 		a->merge = true;
+		return 0;
+	case KEY_NO_STORE:
+		a->no_store = true;
 		return 0;
 	case KEY_P99:
 	case KEY_SLOWDOWN:
@@ -523,6 +530,8 @@ static int preload_shim(const struct arguments *a, struct cot_error *err)
 	if (!rc && a->rewrite && setenv("COTENANT_SHIM", "1", 1) < 0)
 		rc = -errno;
 	if (!rc && a->merge && !is_yes("COTENANT_MERGE") && setenv("COTENANT_MERGE", "1", 1) < 0)
+		rc = -errno;
+	if (!rc && a->no_store && setenv("COTENANT_MERGE_STORE", "0", 1) < 0)
 		rc = -errno;
 	return rc;
 }

@@ -280,6 +280,10 @@ static void hand_counts_over(struct conn *c)
 	t->n_merged += c->pace_counts.n_merged;
 	t->n_merges += c->pace_counts.n_merges;
 	t->n_unmerged += c->pace_counts.n_unmerged;
+	t->n_templates_found += c->pace_counts.n_templates_found;
+	t->n_templates_made += c->pace_counts.n_templates_made;
+	t->n_templates_ignored += c->pace_counts.n_templates_ignored;
+	t->n_templates_not_kept += c->pace_counts.n_templates_not_kept;
 	t->n_memory_refused += c->memory.n_refused;
 	if (c->memory.most_bytes > t->memory_most_bytes)
 		t->memory_most_bytes = c->memory.most_bytes;

@@ -19,6 +19,7 @@ struct counts {
 	uint64_t n_held, held_ns, n_lapsed, n_copies, copies_ns;
 	uint64_t n_cpu, cpu_ns, n_cpu_not;
 	uint64_t n_merged, n_merges, n_unmerged;
+	uint64_t n_templates_found, n_templates_made, n_templates_ignored, n_templates_not_kept;
 };
 
 /* A shim may send any number; their sum may wrap, but is one of JSON's. */
@@ -55,6 +56,10 @@ static void add_pace(struct counts *c, const struct cot_msg_pace_counts *m)
 	c->n_merged += m->n_merged;
 	c->n_merges += m->n_merges;
 	c->n_unmerged += m->n_unmerged;
+	c->n_templates_found += m->n_templates_found;
+	c->n_templates_made += m->n_templates_made;
+	c->n_templates_ignored += m->n_templates_ignored;
+	c->n_templates_not_kept += m->n_templates_not_kept;
 }
 
 static struct counts count(const struct conns *conns, const struct tenant *t)
@@ -77,7 +82,11 @@ static struct counts count(const struct conns *conns, const struct tenant *t)
 			   .n_cpu_not = t->n_cpu_not,
 			   .n_merged = t->n_merged,
 			   .n_merges = t->n_merges,
-			   .n_unmerged = t->n_unmerged};
+			   .n_unmerged = t->n_unmerged,
+			   .n_templates_found = t->n_templates_found,
+			   .n_templates_made = t->n_templates_made,
+			   .n_templates_ignored = t->n_templates_ignored,
+			   .n_templates_not_kept = t->n_templates_not_kept};
 	const struct conn *conn;
 
 	for_each_conn (conn, conns) {
@@ -146,18 +155,31 @@ static json_t *merge_reasons(const struct conns *conns, const struct tenant *t)
 	return o;
 }
 
+/* Where the modules came from: the store that survives the process. */
+static json_t *templates(const struct counts *c)
+{
+	json_t *o = json_object();
+
+	put_number(o, "found", c->n_templates_found & INT64_MAX);
+	put_number(o, "made", c->n_templates_made & INT64_MAX);
+	put_number(o, "ignored", c->n_templates_ignored & INT64_MAX);
+	put_number(o, "not_kept", c->n_templates_not_kept & INT64_MAX);
+	return o;
+}
+
 /* Null: it does not merge launches. */
 static json_t *merging(const struct conns *conns, const struct tenant *t, const struct counts *c)
 {
 	json_t *o;
 
-	if (!c->n_merges && !c->n_unmerged)
+	if (!c->n_merges && !c->n_unmerged && !c->n_templates_found && !c->n_templates_made)
 		return json_null();
 	o = json_object();
 	put_number(o, "launches", c->n_merged & INT64_MAX);
 	put_number(o, "into", c->n_merges & INT64_MAX);
 	put_number(o, "not", c->n_unmerged & INT64_MAX);
 	put(o, "why_not", merge_reasons(conns, t));
+	put(o, "templates", templates(c));
 	return o;
 }
 

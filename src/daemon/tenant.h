@@ -74,6 +74,7 @@ struct tenant {
 	uint64_t n_held, held_ns, n_lapsed, n_copies, copies_ns;
 	uint64_t n_cpu, cpu_ns, n_cpu_not;
 	uint64_t n_merged, n_merges, n_unmerged;
+	uint64_t n_templates_found, n_templates_made, n_templates_ignored, n_templates_not_kept;
 	uint64_t memory_most_bytes, n_memory_refused;
 	struct cot_queries queries;
 	struct cot_energy_share energy;

@@ -1,3 +1,4 @@
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -84,6 +85,22 @@ static uint16_t read_share(struct cot_settings *s, const char *text)
 	return 0;
 }
 
+/* By the XDG's rules: what is not absolute does not count. */
+static void read_templates(struct cot_settings *s, const char *(*get)(const char *name))
+{
+	const char *cache = get("XDG_CACHE_HOME"), *home = get("HOME"), *keep;
+
+	keep = get("COTENANT_MERGE_STORE");
+	if (!s->merges || (keep && !is_yes(keep)))
+		return;
+	if (cache && cache[0] == '/')
+		read_text(s, cache, s->templates, sizeof(s->templates));
+	else if (home && home[0] == '/' &&
+		 (size_t)snprintf(s->templates, sizeof(s->templates), "%s/.cache", home) >=
+			 sizeof(s->templates))
+		s->templates[0] = '\0';
+}
+
 static void read_shim(struct cot_settings *s, const char *(*get)(const char *name))
 {
 	uint64_t x;
@@ -104,6 +121,7 @@ static void read_shim(struct cot_settings *s, const char *(*get)(const char *nam
 	s->rewrites = s->quota || s->reserve || s->cpu[0] || is_yes(get("COTENANT_SHIM"));
 	s->merges = !s->rewrites && is_yes(get("COTENANT_MERGE"));
 	s->merge_always = s->merges && !strcmp(get("COTENANT_MERGE"), "always");
+	read_templates(s, get);
 	s->merge_us = MERGE_US_DEFAULT;
 	if (read_number(s, get("COTENANT_MERGE_US"), MERGE_US_MAX, &x))
 		s->merge_us = (uint32_t)x;

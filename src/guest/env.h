@@ -25,11 +25,13 @@ struct cot_settings {
 	bool requests; /* it is measured: requests that it marks, or that the shim sees */
 
 	/* For the shim alone. */
-	bool shim;		 /* it is requested, and there is a daemon to ask */
-	bool rewrites;		 /* kernels become workers */
-	bool parts;		 /* what does not is put on a part of the SMs */
-	bool merges;		 /* launches in different streams become one; not with workers */
-	bool merge_always;	 /* whatever the model says */
+	bool shim;	   /* it is requested, and there is a daemon to ask */
+	bool rewrites;	   /* kernels become workers */
+	bool parts;	   /* what does not is put on a part of the SMs */
+	bool merges;	   /* launches in different streams become one; not with workers */
+	bool merge_always; /* whatever the model says */
+	/* The user's cache, in which rewritten modules are kept; empty: they are not. */
+	char templates[512];
 	uint32_t merge_us;	 /* how long a launch waits for others, at most */
 	bool limited;		 /* it is started with a part that is not the whole GPU */
 	uint16_t quota, reserve; /* as in struct cot_msg_work_hello */

@@ -503,6 +503,11 @@ struct cot_msg_pace_counts {
 	uint64_t n_merged;   /* launches that were part of a merged one ... */
 	uint64_t n_merges;   /* ... and how many such there were */
 	uint64_t n_unmerged; /* launches of a program that merges, which went as they are */
+	/* And older ones not more than that. */
+	uint64_t n_templates_found;    /* modules that were in the store ... */
+	uint64_t n_templates_made;     /* ... and that were rewritten */
+	uint64_t n_templates_ignored;  /* files in it that were damaged, or another's */
+	uint64_t n_templates_not_kept; /* that it could not take */
 };
 
 /* What the process has of the GPU's memory; each message replaces the one before. */
@@ -624,7 +629,7 @@ _Static_assert(sizeof(struct cot_msg_parts) == 40, "layout");
 _Static_assert(sizeof(struct cot_msg_place) == 32, "layout");
 _Static_assert(sizeof(struct cot_msg_placed) == 32, "layout");
 _Static_assert(sizeof(struct cot_msg_part_counts) == 48, "layout");
-_Static_assert(sizeof(struct cot_msg_pace_counts) == 136, "layout");
+_Static_assert(sizeof(struct cot_msg_pace_counts) == 168, "layout");
 _Static_assert(sizeof(struct cot_msg_memory) == 56, "layout");
 _Static_assert(sizeof(struct cot_msg_query_copy) == 32, "layout");
 _Static_assert(sizeof(struct cot_msg_copies) == 32, "layout");

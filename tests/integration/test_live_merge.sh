@@ -31,6 +31,49 @@ merging --lurk 20
 says "$work/out" "wrong 0"
 says "$work/err" "merge-kernel: 20"
 
+# Modules that were rewritten: once, for all processes. Files that are not ours are left out.
+says "$work/err" "templates: 1 found, 0 made, 0 ignored, 0 not kept"
+store=$XDG_CACHE_HOME/cotenant/templates
+[ "$(stat -c %a "$store")" = 700 ] || fail "the directory's mode: $(stat -c %a "$store")"
+set -- "$store"/*
+[ $# = 1 ] || fail "expected one file: $*"
+file=$1
+damage() {
+	: >"$file"
+}
+link() {
+	mv "$file" "$work/elsewhere"
+	ln -s "$work/elsewhere" "$file"
+}
+everyones() {
+	chmod 666 "$file"
+}
+for harm in damage link everyones; do
+	$harm
+	merging --programs 5
+	says "$work/out" "wrong 0"
+	says "$work/err" "templates: 0 found, 1 made, 1 ignored, 0 not kept"
+	merging --programs 5
+	says "$work/err" "templates: 1 found, 0 made, 0 ignored, 0 not kept"
+done
+
+# No directory to be had; a store that is turned off; two processes at once.
+rm -r "$store"
+ln -s "$work" "$store"
+merging --programs 5
+says "$work/err" "templates: 0 found, 1 made, 0 ignored, 1 not kept"
+rm "$store"
+COTENANT_MERGE_STORE=0 merging --programs 5
+says "$work/err" "templates: 0 found, 0 made, 0 ignored, 0 not kept"
+[ -e "$store" ] && fail "written although it is turned off"
+merging --programs 5 &
+COTENANT_LOG=info timeout 120 "$COTENANT" run --emulate h200 --required --merge -- "$PROGS/merge" --programs 5 >"$work/out2" ||
+	fail "beside another: $(cat "$work/out2")"
+wait $! || fail "the other"
+says "$work/out2" "wrong 0"
+merging --programs 5
+says "$work/err" "templates: 1 found, 0 made, 0 ignored, 0 not kept"
+
 # By the model, and in a latency program, which never waits.
 always=1 merging --programs 20
 COTENANT_CLASS=latency merging --programs 20

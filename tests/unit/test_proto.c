@@ -492,12 +492,18 @@ static void test_older_parts(void **state)
 	((struct cot_msg_pace_counts *)packet)->n_cpu_not = 8;
 	((struct cot_msg_pace_counts *)packet)->copies_ns = 9;
 	((struct cot_msg_pace_counts *)packet)->n_unmerged = 10;
+	((struct cot_msg_pace_counts *)packet)->n_templates_not_kept = 11;
 	cot_proto_read_pace_counts((const void *)packet, &counts);
 	assert_int_equal(counts.n_lapsed, 7);
 	assert_int_equal(counts.n_cpu_not, 8);
 	assert_int_equal(counts.copies_ns, 9);
 	assert_int_equal(counts.n_unmerged, 10);
+	assert_int_equal(counts.n_templates_not_kept, 11);
 	header()->length--;
+	cot_proto_read_pace_counts((const void *)packet, &counts);
+	assert_int_equal(counts.n_unmerged, 10);
+	assert_int_equal(counts.n_templates_not_kept, 0);
+	header()->length = (uint32_t)offsetof(struct cot_msg_pace_counts, n_templates_found) - 1;
 	cot_proto_read_pace_counts((const void *)packet, &counts);
 	assert_int_equal(counts.copies_ns, 9);
 	assert_int_equal(counts.n_unmerged, 0);

@@ -17,7 +17,7 @@ struct counts {
 	_Atomic uint64_t held, held_ns, lapsed;
 	_Atomic uint64_t cpu, cpu_ns, cpu_not;
 	_Atomic uint64_t copies, copies_ns;
-	_Atomic uint64_t merged, merges, unmerged;
+	_Atomic uint64_t merged, merges, unmerged, templates[COT_SHIM_N_TEMPLATE];
 };
 
 static struct counts counts;
@@ -132,6 +132,22 @@ void cot_shim_count_merged(unsigned n)
 	wake_listener();
 }
 
+void cot_shim_count_template(enum cot_shim_template what)
+{
+	add(&counts.templates[what], 1);
+	wake_listener();
+}
+
+static uint64_t sum_of_templates(void)
+{
+	uint64_t n = 0;
+	unsigned i;
+
+	for (i = 0; i < COT_SHIM_N_TEMPLATE; i++)
+		n += get(&counts.templates[i]);
+	return n;
+}
+
 void cot_shim_count_say_merged(void)
 {
 	unsigned i;
@@ -141,6 +157,11 @@ void cot_shim_count_say_merged(void)
 	cot_log(COT_LOG_INFO, "merged %llu launches into %llu; %llu went as they were",
 		(unsigned long long)get(&counts.merged), (unsigned long long)get(&counts.merges),
 		(unsigned long long)get(&counts.unmerged));
+	cot_log(COT_LOG_INFO, "templates: %llu found, %llu made, %llu ignored, %llu not kept",
+		(unsigned long long)get(&counts.templates[COT_SHIM_TEMPLATE_FOUND]),
+		(unsigned long long)get(&counts.templates[COT_SHIM_TEMPLATE_MADE]),
+		(unsigned long long)get(&counts.templates[COT_SHIM_TEMPLATE_IGNORED]),
+		(unsigned long long)get(&counts.templates[COT_SHIM_TEMPLATE_NOT_KEPT]));
 	for (i = COT_SHIM_WHY_NOT + 1; i < COT_SHIM_N_WHYS; i++)
 		if (get(&counts.whys[i]))
 			cot_log(COT_LOG_INFO, "%s: %llu", why_names[i],
@@ -225,7 +246,8 @@ static uint64_t sum_of_pace(void)
 {
 	return get(&counts.paced) + get(&counts.pace_waits) + get(&counts.pace_failed) +
 	       get(&counts.held) + get(&counts.lapsed) + get(&counts.cpu) + get(&counts.cpu_not) +
-	       get(&counts.copies) + get(&counts.merges) + get(&counts.unmerged);
+	       get(&counts.copies) + get(&counts.merges) + get(&counts.unmerged) +
+	       sum_of_templates();
 }
 
 bool cot_shim_counts_changed(void)
@@ -298,6 +320,10 @@ size_t cot_shim_counts_fill_pace(void *packet, bool always)
 	m->n_merged = get(&counts.merged);
 	m->n_merges = get(&counts.merges);
 	m->n_unmerged = get(&counts.unmerged);
+	m->n_templates_found = get(&counts.templates[COT_SHIM_TEMPLATE_FOUND]);
+	m->n_templates_made = get(&counts.templates[COT_SHIM_TEMPLATE_MADE]);
+	m->n_templates_ignored = get(&counts.templates[COT_SHIM_TEMPLATE_IGNORED]);
+	m->n_templates_not_kept = get(&counts.templates[COT_SHIM_TEMPLATE_NOT_KEPT]);
 	if (!now || (atomic_exchange(&counts.told_pace, now) == now && !always))
 		return 0;
 	return sizeof(*m);

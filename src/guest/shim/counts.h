@@ -34,6 +34,16 @@ void cot_shim_count_held(uint64_t ns, bool lapsed);
 void cot_shim_count_cpu(enum cot_shim_why why, uint64_t ns);
 /* One launch of so many; one that went as it is, and why. */
 void cot_shim_count_merged(unsigned n);
+/* A module for merged launches: from the store; rewritten here; besides, a file that was left out,
+ * and one that could not be kept. */
+enum cot_shim_template {
+	COT_SHIM_TEMPLATE_FOUND,
+	COT_SHIM_TEMPLATE_MADE,
+	COT_SHIM_TEMPLATE_IGNORED,
+	COT_SHIM_TEMPLATE_NOT_KEPT,
+	COT_SHIM_N_TEMPLATE,
+};
+void cot_shim_count_template(enum cot_shim_template what);
 void cot_shim_count_say_merged(void); /* to the log */
 void cot_shim_count_unmerged(enum cot_shim_why why);
 /* A copy, or a piece of one, that gave way. */

@@ -12,7 +12,7 @@
 #include "guest/shim/driver.h"
 #include "guest/shim/fork.h"
 #include "guest/shim/parts.h"
-#include "guest/shim/rewrite.h"
+#include "guest/shim/template.h"
 
 #define OPTIONS_MAX 64u
 
@@ -76,16 +76,18 @@ static bool rewrite(const void *image, size_t n, struct cot_shim_rewritten *ret)
 	enum cot_shim_why why;
 	size_t length;
 	char *text;
+	unsigned of;
 	int rc;
 
 	if (!cot_shim_rewrites() || !image || is_jit_off())
 		return false;
-	if (cot_shim_image_text(image, n, target(), &text, &length, &why)) {
+	of = target();
+	if (cot_shim_image_text(image, n, of, &text, &length, &why)) {
 		cot_shim_count_why(why);
 		return false;
 	}
-	rc = (cot_shim_settings.merges ? cot_shim_rewrite_to_merge
-				       : cot_shim_rewrite)(text, length, newest_ptx(), ret);
+	rc = cot_shim_settings.merges ? cot_shim_rewrite_kept(text, length, newest_ptx(), of, ret)
+				      : cot_shim_rewrite(text, length, newest_ptx(), ret);
 	free(text);
 	return rc == 0;
 }

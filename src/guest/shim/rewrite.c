@@ -35,6 +35,9 @@ void cot_shim_rewritten_finish(struct cot_shim_rewritten *r)
 		free(r->kernels[i].params);
 	}
 	free(r->kernels);
+	for (i = 0; i < r->n_refusals; i++)
+		free(r->refusals[i].name);
+	free(r->refusals);
 	free(r->text);
 	*r = (struct cot_shim_rewritten){.text = NULL};
 }
@@ -99,26 +102,46 @@ static bool is_kernel(const struct cot_ptx_item *item)
 	return item->kind == COT_PTX_ITEM_FUNC && item->func->entry && item->func->has_body;
 }
 
-static int refused(const struct cot_ptx_func *kernel, int rc, unsigned reason, const char *text)
+/* For those who get the text from the store. */
+static int note_refusal(struct cot_shim_rewritten *r, const char *name, unsigned reason)
 {
+	struct cot_shim_refusal *more =
+		realloc(r->refusals, (r->n_refusals + 1) * sizeof(r->refusals[0]));
+
+	if (!more)
+		return -ENOMEM;
+	r->refusals = more;
+	more[r->n_refusals] = (struct cot_shim_refusal){strdup(name), reason};
+	if (!more[r->n_refusals].name)
+		return -ENOMEM;
+	r->n_refusals++;
+	return 0;
+}
+
+static int refused(struct cot_shim_rewritten *r, const struct cot_ptx_func *kernel, int rc,
+		   unsigned reason, const char *text)
+{
+	if (rc != -ENOTSUP)
+		reason = COT_N_REASONS;
 	cot_log(COT_LOG_INFO, "kernel %s: %s", kernel->name, text);
-	cot_shim_count_refused(rc == -ENOTSUP ? reason : COT_N_REASONS);
-	return rc == -ENOMEM ? rc : 0;
+	cot_shim_count_refused(reason);
+	return rc == -ENOMEM ? rc : r ? note_refusal(r, kernel->name, reason) : 0;
 }
 
 /*
  * What waits for memory that others write may wait for what the host does when another launch has
  * ended: it must not be in one with that.
  */
-static int refuse_spins(const struct cot_ptx_func *kernel, bool *ret_spins)
+static int refuse_spins(struct cot_shim_rewritten *r, const struct cot_ptx_func *kernel,
+			bool *ret_spins)
 {
 	struct cot_refusal refusal = {.reason = COT_REASON_NONE};
 	struct cot_facts facts = {0};
 	int rc = cot_pass_check(COT_PASS_BATCH, kernel, &facts, &refusal);
 
 	*ret_spins = !rc && facts.spins;
-	return *ret_spins
-		       ? refused(kernel, -ENOTSUP, COT_REASON_SPIN, cot_reason_why(COT_REASON_SPIN))
+	return *ret_spins      ? refused(r, kernel, -ENOTSUP, COT_REASON_SPIN,
+					 cot_reason_why(COT_REASON_SPIN))
 	       : rc == -ENOMEM ? rc
 			       : 0;
 }
@@ -135,13 +158,13 @@ static int apply(struct cot_shim_rewritten *r, struct cot_ptx_func *kernel, enum
 
 	if (cot_shim_is_added(kernel->name))
 		return -EEXIST;
-	rc = pass == COT_PASS_BATCH ? refuse_spins(kernel, &spins) : 0;
+	rc = pass == COT_PASS_BATCH ? refuse_spins(r, kernel, &spins) : 0;
 	if (rc || spins)
 		return rc;
 	rc = cot_pass_apply(pass, kernel, &made, &refusal, &err);
 	if (rc)
-		return refused(kernel, rc, (unsigned)refusal.reason,
-			       rc == -ENOTSUP ? refusal.text : err.text);
+		return refused(pass == COT_PASS_BATCH ? r : NULL, kernel, rc,
+			       (unsigned)refusal.reason, rc == -ENOTSUP ? refusal.text : err.text);
 	*ret_taken = kernel;
 	return note_kernel(r, kernel, pass);
 }

@@ -32,16 +32,27 @@ struct cot_shim_param {
 	uint32_t at, bytes;
 };
 
+/* A kernel that no pass takes; of merged launches only. */
+struct cot_shim_refusal {
+	char *name;
+	uint32_t reason; /* enum cot_reason; COT_N_REASONS: another */
+};
+
 struct cot_shim_rewritten {
 	char *text;
 	struct cot_shim_kernel *kernels;
 	unsigned n_kernels;
 	unsigned n_fused;   /* forms of two kernels */
 	const char *suffix; /* of the forms of one */
+	struct cot_shim_refusal *refusals;
+	unsigned n_refusals;
 };
 
 /* Of more kernels than that in a module, none is fused with another. */
 #define COT_SHIM_FUSE_MAX 6u
+
+/* Of what cot_shim_rewrite_to_merge() makes of a text: the next one when that changes. */
+#define COT_SHIM_MERGE_VERSION 1u
 
 /*
  * 0 with at least one kernel; -ENOENT: none can be rewritten. `newest`: the version of PTX that the

@@ -290,12 +290,13 @@ int cot_shim_image_read(const char *path, void **ret_bytes, size_t *ret_n)
 	return 0;
 }
 
-int cot_shim_rewrite_to_merge(const char *text, size_t length, unsigned newest,
-			      struct cot_shim_rewritten *ret)
+int cot_shim_rewrite_kept(const char *text, size_t length, unsigned newest, unsigned target,
+			  struct cot_shim_rewritten *ret)
 {
 	(void)text;
 	(void)length;
 	(void)newest;
+	(void)target;
 	(void)ret;
 	fail_msg("nothing is merged");
 	return -1;
