@@ -33,10 +33,9 @@ struct laius {
 
 /* Of a query. */
 struct laius_query {
-	uint64_t since_ns;    /* when it got SMs */
-	uint64_t budget_ns;   /* what its target left it then */
-	uint64_t start_by_ns; /* live: with SMs that are free then it keeps its target */
-	uint16_t lag;	      /* its place in laius.lags, if it is known */
+	uint64_t since_ns;  /* when it got SMs */
+	uint64_t budget_ns; /* what its target left it then */
+	uint16_t lag;	    /* its place in laius.lags, if it is known */
 	bool runs, known;
 	bool apart; /* live: no batch program had its SMs before */
 	bool lost;  /* it has had SMs for too long, and counts no longer */

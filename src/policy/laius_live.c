@@ -156,26 +156,60 @@ static uint64_t stall_ns(const struct laius_deal *d, uint32_t sms)
 	return last_ns - d->p->now_ns;
 }
 
-/* The oldest of its queries says how long it can wait. */
-static uint64_t start_by_ns(const struct cot_policy *p, const struct cot_tenant *t)
+/* What it has still to do, on so many SMs. */
+static uint64_t left_ns(const struct cot_policy *p, const struct cot_query *q, uint32_t sms)
+{
+	const struct cot_lag *lag = &laius_state(p)->lags[laius_query(q)->lag];
+	uint32_t x = q->plan->n_quotas - 1;
+
+	while (x && q->plan->sms[x] > sms)
+		x--;
+	return lag->left_ns[x] / 1000 * flow_of(q->tenant)->slow_milli;
+}
+
+/*
+ * Whether a query rather does without the SMs below `clear`, where batch kernels are until until_ns
+ * at the latest: it can do so and keep its target, or is done sooner if they are there for half of
+ * that time, as is to be expected.
+ */
+static bool avoids(const struct cot_policy *p, const struct cot_query *q, uint64_t until_ns,
+		   uint32_t sms, uint32_t sms_clear)
+{
+	uint64_t by_ns = laius_query(q)->since_ns + laius_query(q)->budget_ns;
+	uint64_t there_ns = p->now_ns + left_ns(p, q, sms);
+	uint64_t here_ns = p->now_ns + left_ns(p, q, sms_clear), late_ns = until_ns - p->now_ns;
+
+	if (there_ns + late_ns <= by_ns)
+		return false;
+	return here_ns <= by_ns || here_ns <= there_ns + late_ns / 2;
+}
+
+/* The oldest of its queries decides. */
+static const struct cot_query *oldest_of(const struct cot_policy *p, const struct cot_tenant *t)
 {
 	const struct cot_query *q;
 
 	cot_for_each_query(q, p) if (q->tenant == t && laius_query(q)->runs) break;
-	return q && laius_query(q)->known ? laius_query(q)->start_by_ns : p->now_ns;
+	return q;
 }
 
 uint32_t cot_laius_clear(const struct laius_deal *d, const struct cot_tenant *t, uint32_t begin,
 			 uint32_t end)
 {
-	uint64_t by_ns = start_by_ns(d->p, t);
-	const struct cot_tenant *other;
+	const struct cot_query *q = oldest_of(d->p, t);
+	bool known = q && laius_query(q)->known;
 	uint32_t clear = begin, until;
+	const struct cot_tenant *other;
 
-	cot_for_each_tenant (other, d->p)
-		if (is_batch(d, other) && leaves_ns(d->p, other, begin, end, &until) > by_ns)
-			clear = until > clear ? until : clear;
-	return clear < end ? clear : begin;
+	cot_for_each_tenant (other, d->p) {
+		uint64_t ns = is_batch(d, other) ? leaves_ns(d->p, other, begin, end, &until) : 0;
+
+		if (ns <= d->p->now_ns || until <= clear || until >= end)
+			continue;
+		if (!known || avoids(d->p, q, ns, end - begin, end - until))
+			clear = until;
+	}
+	return clear;
 }
 
 /* ---- requests ---- */
@@ -311,8 +345,6 @@ void cot_laius_begun(const struct laius_deal *d, const struct cot_query *q, uint
 {
 	struct laius_query *own = laius_query(q);
 
-	own->start_by_ns =
-		d->p->now_ns + cot_quota_budget(own->budget_ns, service_ns(q, quota), 0, 0);
 	own->apart = (d->apart || d->quiet) && !stall_ns(d, q->plan->sms[quota]);
 	say_need(d->p, q, rate);
 }

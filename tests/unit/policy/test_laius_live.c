@@ -162,6 +162,45 @@ static void test_free_in_time(void **state)
 	queries_end(b);
 }
 
+/* A request that is behind its plan takes SMs on which batch kernels are if it is done sooner so,
+ * or in time; otherwise it does without them. */
+static void test_behind_its_plan(void **state)
+{
+	static const uint64_t query_ns[] = {16 * MS, 8 * MS, 4 * MS};
+	static const uint64_t task_ns[] = {8 * MS, 4 * MS, 2 * MS, 8 * MS, 4 * MS, 2 * MS};
+	static const struct {
+		uint64_t kernel_ns, done_ns; /* on all SMs, it is twice as long on half of them */
+		bool takes;
+	} cases[] = {{MS * 3 / 4, 5 * MS, true},   /* in time though they leave late */
+		     {MS * 3 / 4, 7 * MS, false},  /* in time without them */
+		     {MS * 3 / 4, 8 * MS, true},   /* late, but sooner */
+		     {MS * 3 / 2, 8 * MS, false}}; /* it would wait for longer than it gains */
+	const struct cot_plan plan = {3, 2, sizes, query_ns, task_ns, NULL};
+	unsigned i;
+
+	(void)state;
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const uint64_t ns = cases[i].kernel_ns;
+		const struct cot_prediction rows[] = {{.sms = 64, .duration_ns = 2 * ns},
+						      {.sms = 132, .duration_ns = ns}};
+		struct bench *b = queries_begin(&cot_policy_laius, 0);
+
+		service(b, SERVICE, 11000);
+		batch(b, BATCH);
+		predict(b, BATCH, rows, 2);
+		query(b, 1, SERVICE, 0, &plan);
+		expect_part(b, SERVICE, 64, 68);
+		bench_run(b, cases[i].done_ns);
+		tasks(b, 1, 1);
+		if (cases[i].takes)
+			expect_part(b, SERVICE, 0, 0);
+		else
+			expect_part(b, SERVICE, 64, 68);
+		query_ends(b, 1);
+		queries_end(b);
+	}
+}
+
 /* Where a batch program does nothing, a request has everything; and again not, when it launches. */
 static void test_nobody_else(void **state)
 {
@@ -319,6 +358,7 @@ int main(void)
 		cmocka_unit_test(test_before_the_first),
 		cmocka_unit_test(test_nobody_asks),
 		cmocka_unit_test(test_free_in_time),
+		cmocka_unit_test(test_behind_its_plan),
 		cmocka_unit_test(test_nobody_else),
 		cmocka_unit_test(test_room_for_a_queue),
 		cmocka_unit_test(test_slower_than_predicted),
