@@ -35,6 +35,7 @@ _cotenant_options()
 	reproduce) echo "--quick --json --report= --seed= --threads= --jitter= --sizes= --progress $common" ;;
 	compare) echo "--scheduler= --policy= --random= --seed= --seeds= --threads= --json --csv --report= --progress $common" ;;
 	sweep) echo "--set= --seed= --seeds= --threads= --json --csv --report= --progress $common" ;;
+	plan) echo "--gpus= --per-gpu= --margin= --seconds= --seed= --threads= --json --csv --progress $common" ;;
 	list) echo "--json $common" ;;
 	model) echo "--json --concurrent --piecewise --min-gain= --train= --train-with= --yaml= --points --live --scenario= --seed= $common" ;;
 	ptx) echo "--pass= --kernel= --output= --list --json $common" ;;
@@ -127,7 +128,7 @@ _cotenant_value()
 	--csv) ((equals)) && _cotenant_files '\.csv$' "$2" ;;
 	--timeline) _cotenant_files '\.json(\.gz)?$' "$2" ;;
 	--report) _cotenant_files '\.html$' "$2" ;;
-	--interval | --filter | --set | --seed | --seeds | --random | --emulate-seed | --threads | --jitter | --sizes | --parts | --requests | --min-gain | --train | --train-with | --scenario) COMPREPLY=() ;;
+	--interval | --filter | --set | --seed | --seeds | --gpus | --per-gpu | --margin | --seconds | --random | --emulate-seed | --threads | --jitter | --sizes | --parts | --requests | --min-gain | --train | --train-with | --scenario) COMPREPLY=() ;;
 	*) return 1 ;;
 	esac
 }
@@ -174,7 +175,7 @@ _cotenant()
 
 	COMPREPLY=()
 	if ((COMP_CWORD == 1)); then
-		_cotenant_words 'run ps top set freeze thaw stats policy explain profile doctor sim compare sweep model reproduce inspect ptx list help
+		_cotenant_words 'run ps top set freeze thaw stats policy explain profile doctor sim compare sweep plan model reproduce inspect ptx list help
 			--help --usage --version' "$cur"
 		return
 	fi
@@ -205,7 +206,7 @@ _cotenant()
 	case $command in
 	ptx) _cotenant_files '\.ptx$' "$cur" ;;
 	inspect) _cotenant_files . "$cur" ;;
-	sim | compare) _cotenant_files '\.ya?ml$' "$cur" ;;
+	sim | compare | plan) _cotenant_files '\.ya?ml$' "$cur" ;;
 	list) _cotenant_words 'schedulers policies gpus traces' "$cur" ;;
 	reproduce) _cotenant_words 'preemption smqos consolidation laius' "$cur" ;;
 	model) _cotenant_model "$cur" ;;
@@ -213,7 +214,7 @@ _cotenant()
 	policy) _cotenant_words "$(_cotenant_list policies) auto" "$cur" ;;
 	explain) _cotenant_words "$(_cotenant_tenants | grep -v ^pool:)" "$cur" ;;
 	help)
-		_cotenant_words 'run ps top set freeze thaw stats policy explain profile doctor sim compare sweep model reproduce inspect ptx list' \
+		_cotenant_words 'run ps top set freeze thaw stats policy explain profile doctor sim compare sweep plan model reproduce inspect ptx list' \
 			"$cur"
 		;;
 	esac

@@ -19,6 +19,7 @@
 #define COT_H200_SHMEM_PER_SM	(228 * 1024)
 #define COT_H200_PEAK_GBPS	4800
 #define COT_H200_PCIE_GBPS	63
+#define COT_H200_MEMORY_MIB	143771ull /* as its driver says */
 
 /* NVIDIA GK110 with GDDR5 and PCIe 2.0 x16 */
 #define COT_K20C_SMS		13
@@ -29,5 +30,6 @@
 #define COT_K20C_SHMEM_PER_SM	(48 * 1024)
 #define COT_K20C_PEAK_GBPS	208
 #define COT_K20C_PCIE_GBPS	8
+#define COT_K20C_MEMORY_MIB	4742ull
 
 #endif

@@ -26,6 +26,7 @@ int cot_cmd_explain(int argc, char **argv);
 int cot_cmd_inspect(int argc, char **argv);
 int cot_cmd_list(int argc, char **argv);
 int cot_cmd_model(int argc, char **argv);
+int cot_cmd_plan(int argc, char **argv);
 int cot_cmd_policy(int argc, char **argv);
 int cot_cmd_profile(int argc, char **argv);
 int cot_cmd_ps(int argc, char **argv);

@@ -32,6 +32,7 @@ static const struct cot_command commands[] = {
 	{"sim", "play a scenario on the simulated GPU", cot_cmd_sim},
 	{"compare", "play a scenario under every scheduler and policy", cot_cmd_compare},
 	{"sweep", "play a scenario with several values of its keys", cot_cmd_sweep},
+	{"plan", "say which programs fit together on how many GPUs", cot_cmd_plan},
 	{"model", "predict time, power and consolidation of kernels", cot_cmd_model},
 	{"reproduce", "repeat a published evaluation and compare the figures", cot_cmd_reproduce},
 	{"inspect", "show which kernels a program has, and what reaches them", cot_cmd_inspect},

@@ -49,6 +49,13 @@ int cot_yaml_fail_key(const struct cot_yaml *doc, uint32_t map, const char *key,
 	return rc;
 }
 
+void cot_yaml_place(const struct cot_yaml *doc, uint32_t node, uint32_t *ret_line,
+		    uint32_t *ret_col)
+{
+	*ret_line = doc->nodes[node].line;
+	*ret_col = doc->nodes[node].col;
+}
+
 /* ---- the check ---- */
 
 struct check {

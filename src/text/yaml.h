@@ -59,6 +59,9 @@ uint32_t cot_yaml_count(const struct cot_yaml *doc, uint32_t node);
 /* The text there; owned by the document. NULL of NONE. */
 const char *cot_yaml_text(const struct cot_yaml *doc, uint32_t node);
 
+/* Where the value stands, from 1; not of NONE. */
+void cot_yaml_place(const struct cot_yaml *doc, uint32_t node, uint32_t *ret_line,
+		    uint32_t *ret_col);
 /* Sets a sentence that begins with the value's place and returns -EINVAL. */
 int cot_yaml_fail(const struct cot_yaml *doc, uint32_t node, struct cot_error *err, const char *fmt,
 		  ...) COT_PRINTF(4, 5);

@@ -3,6 +3,7 @@
 
 #include "base/units.h"
 #include "trace/program.h"
+#include "trace/workload.h"
 
 #define KIB 1024u
 
@@ -94,30 +95,39 @@ static const struct cot_field arrivals_fields[] = {
 	{0},
 };
 
+/* What apps and jobs have in common. */
+#define ROWS_OF_CLASS                                                               \
+	APP("class", cls, COT_WORD(class_words), .otherwise = COT_CLASS_BATCH),     \
+		APP("weight", weight, COT_WHOLE(COT_WEIGHT_MIN, COT_WEIGHT_MAX),    \
+		    .otherwise = COT_WEIGHT_DEFAULT),                               \
+		APP("block_hint_us", block_hint_us, COT_WHOLE(0, COT_BLOCK_US_MAX), \
+		    .in = COT_UNIT_US)
+#define ROWS_OF_TARGETS                                                       \
+	COT_FIELD_CHECKED("p99", COT_TEXT_TO(COT_NAME_MAX - 1)),              \
+		COT_FIELD_CHECKED("slowdown", COT_TEXT_TO(COT_NAME_MAX - 1)), \
+		COT_FIELD_CHECKED("rate", COT_TEXT_TO(COT_NAME_MAX - 1))
+#define ROWS_OF_WORK                                                                    \
+	COT_FIELD_CHECKED("arrivals", COT_MAP(arrivals_fields)),                        \
+		APP("sizes", sizes, COT_WHOLE(1, COT_SIZE_MAX), .list = COT_SIZES_MAX), \
+		COT_FIELD_CHECKED("program", COT_MAP(cot_program_step_fields),          \
+				  .list = COT_PROGRAM_STEPS_MAX),                       \
+		COT_FIELD_CHECKED("trace", COT_TEXT_TO(1023))
+
 static const struct cot_field app_fields[] = {
 	APP("name", name, COT_TEXT, .required = true),
 	APP("priority", priority, COT_WHOLE(-1000000, 1000000)),
 	APP("tokens", tokens, COT_WHOLE(0, COT_MAX_SMS)),
 	COT_FIELD_CHECKED("context", COT_TEXT_TO(COT_NAME_MAX - 1)),
 	APP("start_us", start_ps, US(0, COT_STEP_US_MAX)),
-	APP("class", cls, COT_WORD(class_words), .otherwise = COT_CLASS_BATCH),
-	APP("weight", weight, COT_WHOLE(COT_WEIGHT_MIN, COT_WEIGHT_MAX),
-	    .otherwise = COT_WEIGHT_DEFAULT),
-	APP("block_hint_us", block_hint_us, COT_WHOLE(0, COT_BLOCK_US_MAX), .in = COT_UNIT_US),
+	ROWS_OF_CLASS,
 	APP("solo", solo, COT_BOOL),
 	COT_FIELD_CHECKED("quota", COT_TEXT_TO(COT_NAME_MAX - 1)),
 	COT_FIELD_CHECKED("reserve", COT_TEXT_TO(COT_NAME_MAX - 1)),
 	COT_FIELD_CHECKED("sms", COT_TEXT_TO(COT_NAME_MAX - 1)),
-	COT_FIELD_CHECKED("p99", COT_TEXT_TO(COT_NAME_MAX - 1)),
-	COT_FIELD_CHECKED("slowdown", COT_TEXT_TO(COT_NAME_MAX - 1)),
-	COT_FIELD_CHECKED("rate", COT_TEXT_TO(COT_NAME_MAX - 1)),
+	ROWS_OF_TARGETS,
 	APP("rewrite", rewrite, COT_BOOL),
 	COT_FIELD_CHECKED("qos", COT_MAP(qos_fields)),
-	COT_FIELD_CHECKED("arrivals", COT_MAP(arrivals_fields)),
-	APP("sizes", sizes, COT_WHOLE(1, COT_SIZE_MAX), .list = COT_SIZES_MAX),
-	COT_FIELD_CHECKED("program", COT_MAP(cot_program_step_fields),
-			  .list = COT_PROGRAM_STEPS_MAX),
-	COT_FIELD_CHECKED("trace", COT_TEXT_TO(1023)),
+	ROWS_OF_WORK,
 	{0},
 };
 
@@ -166,5 +176,34 @@ const struct cot_field cot_scenario_fields[] = {
 	COT_FIELD_CHECKED("workers", COT_MAP(workers_fields)),
 	COT_FIELD_CHECKED("stop", COT_MAP(stop_fields)),
 	TO("apps", sc.apps, COT_MAP(app_fields), .list = COT_MAX_APPS, .required = true),
+	{0},
+};
+
+/* ---- workloads ---- */
+
+#define JOB(key, member, ...)  COT_FIELD(key, struct cot_job, member, __VA_ARGS__)
+#define WORK(key, member, ...) COT_FIELD(key, struct cot_workload, member, __VA_ARGS__)
+#define MEMORY		       COT_WHOLE(1, COT_WORKLOAD_MEMORY_MAX), .in = COT_UNIT_B
+
+static const struct cot_field job_fields[] = {
+	JOB("name", app.name, COT_TEXT_TO(COT_WORKLOAD_NAME_MAX - 1), .required = true),
+	JOB("count", count, COT_WHOLE(1, COT_WORKLOAD_PROGRAMS_MAX), .otherwise = 1),
+	JOB("memory", memory_bytes, MEMORY),
+	JOB("watts", watts, COT_NUMBER(0, COT_WORKLOAD_WATTS_MAX)),
+	ROWS_OF_CLASS,
+	ROWS_OF_TARGETS,
+	ROWS_OF_WORK,
+	JOB("knowledge", knowledge, COT_TEXT_TO(COT_WORKLOAD_PATH_MAX - 1)),
+	{0},
+};
+
+static const struct cot_field_word workload_words[] = {{"cotenant.jobs/1", 0}, {0}};
+
+const struct cot_field cot_workload_fields[] = {
+	COT_FIELD_CHECKED("schema", COT_WORD(workload_words), .required = true),
+	COT_FIELD_CHECKED("gpu", COT_MAP(gpu_fields)),
+	WORK("gpu_memory", memory_bytes, MEMORY),
+	TO("seed", sc.seed, COT_WHOLE(0, 0), .otherwise = 1),
+	WORK("jobs", jobs, COT_MAP(job_fields), .list = COT_WORKLOAD_JOBS_MAX, .required = true),
 	{0},
 };

@@ -1,5 +1,5 @@
 /*
- * Every key of a scenario: its limits, and where it goes. Private to the scenario reader.
+ * Every key of a scenario and of a workload: its limits, and where it goes. Private to src/trace.
  */
 #ifndef COT_TRACE_SCENARIO_FIELDS_H
 #define COT_TRACE_SCENARIO_FIELDS_H
@@ -16,5 +16,7 @@ struct cot_scenario_file {
 
 /* The rows of the file; they fill a struct cot_scenario_file whose GPU is a preset. */
 extern const struct cot_field cot_scenario_fields[];
+/* The same of a workload, for a struct cot_workload. */
+extern const struct cot_field cot_workload_fields[];
 
 #endif

@@ -15,6 +15,7 @@
 #include "trace/policy_name.h"
 #include "trace/program.h"
 #include "trace/scenario_fields.h"
+#include "trace/scenario_inside.h"
 #include "trace/trace_inside.h"
 
 #define DEFAULT_SCHEDULER "fcfs"
@@ -359,6 +360,8 @@ static int read_program(struct reader *r, uint32_t i, uint32_t node)
 	bool has_program = program != COT_YAML_NONE;
 	int rc;
 
+	if (get(r, node, "knowledge") != COT_YAML_NONE)
+		return 0;
 	if (has_program == (trace != COT_YAML_NONE))
 		return cot_yaml_fail(r->doc, node, r->err,
 				     "the app has %s program %s trace; expected one of them",
@@ -584,6 +587,11 @@ static double wait_us(const struct cot_arrivals *a)
 	return 1e6 / a->per_s * (a->n_curve ? a->n_curve / sum : 1);
 }
 
+static double run_us(const struct cot_scenario *sc, uint32_t i)
+{
+	return cot_program_solo_us(&sc->apps[i].program, &sc->gpu) + wait_us(&sc->apps[i].arrivals);
+}
+
 /* Simulated time is bounded, so that no sum of times leaves 64 bits. */
 static int check_length(const struct reader *r, uint32_t apps)
 {
@@ -592,8 +600,7 @@ static int check_length(const struct reader *r, uint32_t apps)
 	uint32_t i, node = cot_yaml_first(r->doc, apps);
 
 	for (i = 0; i < sc->n_apps; i++, node = cot_yaml_next(r->doc, node)) {
-		total_us += runs * (cot_program_solo_us(&sc->apps[i].program, &sc->gpu) +
-				    wait_us(&sc->apps[i].arrivals));
+		total_us += runs * run_us(sc, i);
 		if (total_us > COT_TIME_US_MAX)
 			return cot_yaml_fail(
 				r->doc, node, r->err,
@@ -661,6 +668,61 @@ int cot_scenario_read(const char *path, const struct cot_scenario_options *opt,
 	return rc;
 }
 
+/* ---- for workloads ---- */
+
+int cot_scenario_take_preset(const struct cot_scenario_place *place, struct cot_scenario *sc,
+			     struct cot_error *err)
+{
+	struct reader r = {.name = place->name, .doc = place->doc, .sc = sc, .err = err};
+
+	return take_preset(&r);
+}
+
+int cot_scenario_check_head(const struct cot_scenario_place *place, struct cot_scenario *sc,
+			    struct cot_error *err)
+{
+	static const struct cot_scenario_options no_options;
+	struct reader r = {
+		.name = place->name, .doc = place->doc, .opt = &no_options, .sc = sc, .err = err};
+	int rc = read_gpu(&r);
+
+	return rc ? rc : read_seed(&r);
+}
+
+static int read_only_app(struct reader *r, uint32_t node)
+{
+	int rc = read_app(r, 0, node);
+
+	if (rc || run_us(r->sc, 0) <= COT_TIME_US_MAX)
+		return rc;
+	return cot_yaml_fail(r->doc, node, r->err, "a run takes more than %.0f us; expected less",
+			     COT_TIME_US_MAX);
+}
+
+int cot_scenario_of_app(const struct cot_scenario_place *place, uint32_t node,
+			const struct cot_scenario *base, const struct cot_app *app,
+			struct cot_scenario **ret, struct cot_error *err)
+{
+	struct reader r = {.name = place->name,
+			   .doc = place->doc,
+			   .owner = calloc(1, sizeof(*r.owner)),
+			   .err = err};
+	int rc;
+
+	if (!r.owner)
+		return cot_error_set(err, -ENOMEM, "%s: out of memory", place->name);
+	r.sc = &r.owner->file.sc;
+	*r.sc = *base;
+	r.sc->n_apps = 1;
+	r.sc->apps[0] = *app;
+	rc = read_only_app(&r, node);
+	if (rc)
+		cot_scenario_destroy(r.sc);
+	else
+		*ret = r.sc;
+	return rc;
+}
+
 void cot_scenario_destroy(struct cot_scenario *sc)
 {
 	struct owner *owner = (struct owner *)sc;
@@ -671,4 +733,14 @@ void cot_scenario_destroy(struct cot_scenario *sc)
 	for (i = 0; i < COT_MAX_APPS; i++)
 		cot_program_store_finish(&owner->programs[i]);
 	free(owner);
+}
+
+void cot_scenario_give_program(struct cot_scenario *sc, uint32_t app,
+			       struct cot_program_store *store)
+{
+	struct owner *owner = (struct owner *)sc;
+
+	cot_program_store_finish(&owner->programs[app]);
+	owner->programs[app] = *store;
+	sc->apps[app].program = cot_program_store_view(store);
 }

@@ -40,4 +40,10 @@ int cot_scenario_parse(const char *name, const void *bytes, size_t size,
 
 void cot_scenario_destroy(struct cot_scenario *sc);
 
+/* Gives an app of a scenario that was read this program instead of its own; takes what is in the
+ * store. */
+struct cot_program_store;
+void cot_scenario_give_program(struct cot_scenario *sc, uint32_t app,
+			       struct cot_program_store *store);
+
 #endif

@@ -56,6 +56,7 @@ ROWS = [
     ("docs/bench-live.md", r"^(python3 bench/live/laius\.py (?!--plan|--merge|--dry)[^#\n]*)", r"\1 --plan ", PLAN),
     ("docs/bench-live.md",
      r"^(python3 bench/(live/checkpoint|parts/\w+)\.py [^#\n]*)", r"\1 --help ", GPU + "the program starts"),
+    ("docs/plan.md", r"--jobs 50", "--jobs 4", "fifty take ten seconds on two free processors"),
     ("docs/consolidate.md", r"cotenant profile (.*) -- python3 train\.py", PROFILED + TRAINING, PROFILE),
     ("docs/consolidate.md", r"^bench/consolidate/run\.py --budget", None, "needs a GPU; the next line tries it without one"),
     ("docs/consolidate.md", r"--emulate --seconds 0\.03", "--emulate --seconds 0.03 --only BlackScholes/33*2 --out out",

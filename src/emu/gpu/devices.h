@@ -17,8 +17,8 @@ static const struct cot_emu_device {
 	uint32_t n_sms;
 	uint64_t memory_bytes; /* as its driver says */
 } cot_emu_devices[COT_EMU_N_PRESETS] = {
-	{"cotenant emulated GPU (H200)", COT_H200_SMS, 143771ull << 20},
-	{"cotenant emulated GPU (Tesla K20c)", COT_K20C_SMS, 4742ull << 20},
+	{"cotenant emulated GPU (H200)", COT_H200_SMS, COT_H200_MEMORY_MIB << 20},
+	{"cotenant emulated GPU (Tesla K20c)", COT_K20C_SMS, COT_K20C_MEMORY_MIB << 20},
 };
 
 #endif
