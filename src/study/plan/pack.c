@@ -117,7 +117,6 @@ static void take_alone(struct cot_fleet *p, uint32_t job, const struct cot_plan_
 	struct cot_plan_alone *a = &p->alone[job];
 
 	*a = (struct cot_plan_alone){
-		.kept = o->programs[0].kept,
 		.runs_per_s = o->programs[0].runs_per_s,
 		.p50_us = o->programs[0].p50_us,
 		.p99_us = o->programs[0].p99_us,

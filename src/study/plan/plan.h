@@ -43,7 +43,6 @@ struct cot_plan_outcome {
 
 /* What each job is alone on a GPU. */
 struct cot_plan_alone {
-	bool kept;
 	double runs_per_s, p50_us, p99_us;
 	double watts;	   /* as the model has it */
 	double more_watts; /* that a job with `watts` draws beyond */
