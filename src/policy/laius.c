@@ -18,7 +18,7 @@
  * never stand beside each other, and what counts for a batch program is its next task alone.
  *
  * `laius-paper` is that. `laius-nb` does without the bandwidth, `laius-nc` without compensation for
- * lag. `laius` goes on from there (laius_live.c).
+ * lag. `laius` goes on from there (laius_drain.c, laius_queue.c, laius_reserve.c).
  *
  * Where the paper is silent or differs:
  *  - queries get SMs in order of their begin; while the sum would be too large, the younger waits;

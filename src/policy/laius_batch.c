@@ -6,7 +6,6 @@
 #include "policy/laius_inside.h"
 #include "policy/policies.h"
 
-#define BYTES_PER_MB 1000000u
 /* A kernel of which nothing is known: longer than most. Our choice. */
 #define UNKNOWN_NS (100 * COT_NS_PER_MS)
 /* A rate, of a program alone; and the longest time for which it is computed. */
@@ -121,7 +120,7 @@ static void add_program(struct share *s, struct cot_tenant *t)
 		s->values[s->n][x - 1] = clip((d->any_query && !d->apart ? 0 : FIRST_VALUE) +
 					      (progress(t, sms, n_sms) + EVEN * x / (x + 1)) *
 						      t->weight / COT_WEIGHT_DEFAULT);
-		s->rates[s->n][x - 1] = clip(bytes_per_s(d->p, t, sms, n_sms) / BYTES_PER_MB);
+		s->rates[s->n][x - 1] = clip(bytes_per_s(d->p, t, sms, n_sms) / LAIUS_BYTES_PER_MB);
 	}
 	s->tasks[s->n] = (struct cot_alloc_task){s->values[s->n], s->rates[s->n]};
 	s->programs[s->n++] = t;
@@ -161,7 +160,7 @@ static void put(const struct share *s, const struct cot_alloc *a)
 			continue;
 		end = end_of(s, begin, a->units[i], !left && a->n_units == s->n_units);
 		own->part = cot_placing_part(d->l, begin, end);
-		own->rate = (uint64_t)s->rates[i][a->units[i] - 1] * BYTES_PER_MB;
+		own->rate = (uint64_t)s->rates[i][a->units[i] - 1] * LAIUS_BYTES_PER_MB;
 		own->why = d->apart	  ? LAIUS_WHY_APART
 			   : d->any_query ? LAIUS_WHY_SHARE
 					  : LAIUS_WHY_ALONE;
@@ -250,7 +249,7 @@ void cot_laius_share(struct laius_deal *d)
 
 	count_asked(d);
 	if (is_limited(d))
-		bandwidth = bandwidth_left(d) / BYTES_PER_MB;
+		bandwidth = bandwidth_left(d) / LAIUS_BYTES_PER_MB;
 	hold_all(d, bandwidth ? LAIUS_WHY_NOT_CHOSEN : LAIUS_WHY_NO_BANDWIDTH);
 	if (!cot_placing_pieces(d->l, d->l->bottom, d->apart ? d->roof : d->begin))
 		hold_all(d, LAIUS_WHY_NO_SMS);

@@ -3,7 +3,10 @@
  * share.
  *
  *   laius.c          callbacks, the policies
- *   laius_live.c     what `laius` does beyond the paper
+ *   laius_queue.c    `laius`: what is enough for a request with its queue
+ *   laius_reserve.c  `laius`: which SMs are kept free for the next one
+ *   laius_drain.c    `laius`: where batch kernels still are
+ *   laius_kept.c     `laius`: what is kept of a program
  *   laius_queries.c  which query runs on how many SMs
  *   laius_batch.c    what batch programs get of the rest
  *   laius_explain.c  what users are told
@@ -24,6 +27,11 @@
  */
 #define LAIUS_LOST_MIN_NS (10 * COT_NS_PER_S)
 #define LAIUS_LOST_MAX_NS (60 * COT_NS_PER_S)
+
+/* In which bandwidth is counted. */
+#define LAIUS_BYTES_PER_MB 1000000u
+/* Of batch programs between requests. Our choice. */
+#define LAIUS_PACE_US 500u
 
 struct laius {
 	uint64_t stale_gpus; /* where something has changed that decides who gets what */
@@ -144,13 +152,15 @@ static inline bool laius_is_live(const struct cot_policy *p)
 	return p->ops == &cot_policy_laius;
 }
 
-/* ---- laius_live.c ---- */
+/* ---- laius_reserve.c ---- */
 
 /* Where batch programs may be, and what requests may have. */
 void cot_laius_look(struct laius_deal *d);
 
 /* The GPUs where programs have come to rest or to life, or kernels have left SMs by now. */
 uint64_t cot_laius_notice(struct cot_policy *p, uint64_t *wake_ns);
+
+/* ---- laius_queue.c ---- */
 
 void cot_laius_joined(const struct cot_policy *p, const struct cot_tenant *t);
 
@@ -167,8 +177,16 @@ void cot_laius_begun(const struct laius_deal *d, const struct cot_query *q, uint
 /* It is over: how long it took is learned from. */
 void cot_laius_learn(const struct cot_policy *p, const struct cot_query *q);
 
-/* From where on [begin, end) has no batch kernel any longer when the program's requests need it;
- * `begin` if there is no such place. */
+/* ---- laius_drain.c ---- */
+
+/* How long after another part, or holding, begins its kernels may be where they were. */
+uint64_t cot_laius_drain_ns(const struct cot_tenant *t, uint32_t sms);
+
+/* How long batch kernels are on the topmost SMs. */
+uint64_t cot_laius_stall_ns(const struct laius_deal *d, uint32_t sms);
+
+/* From where on [begin, end) is the part for the program's requests: without the SMs below on which
+ * batch kernels are for too long; `begin` if there are none, or nothing would be left. */
 uint32_t cot_laius_clear(const struct laius_deal *d, const struct cot_tenant *t, uint32_t begin,
 			 uint32_t end);
 
@@ -176,6 +194,13 @@ uint32_t cot_laius_clear(const struct laius_deal *d, const struct cot_tenant *t,
 void cot_laius_moved(const struct cot_policy *p, struct cot_tenant *t);
 
 void cot_laius_activity(const struct cot_policy *p, struct cot_tenant *t);
+
+/* ---- laius_kept.c ---- */
+
+/* Begins anew when its class has changed. */
+void cot_laius_renew(const struct cot_tenant *t);
+struct laius_flow *cot_laius_flow(const struct cot_tenant *t); /* of a latency program */
+struct laius_stay *cot_laius_stay(const struct cot_tenant *t); /* of a batch program */
 
 /* ---- laius_queries.c ---- */
 

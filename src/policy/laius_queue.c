@@ -1,0 +1,178 @@
+/*
+ * `laius`: enough for a request is what keeps its target with the wait for the requests before it,
+ * predicted from how they came so far (model/wait.h). What is measured corrects what was predicted.
+ */
+#include "model/quota.h"
+#include "policy/laius_inside.h"
+#include "policy/shared.h"
+
+/* Our choices. */
+#define RAISE_NS       (100 * COT_NS_PER_MS) /* a queue that is there takes time to go */
+#define HARDLY	       16u
+#define WORST_NS       COT_NS_PER_S
+#define PATIENCE_STEPS 12u
+#define SLOW_MAX_MILLI 4000u
+#define LATE_OF	       128u /* requests, about, of which so many may begin too late */
+#define LATE_MILLI     20u
+
+void cot_laius_joined(const struct cot_policy *p, const struct cot_tenant *t)
+{
+	if (t->cls == COT_CLASS_LATENCY)
+		cot_laius_flow(t)->since_ns = p->now_ns;
+}
+
+void cot_laius_arrive(const struct cot_policy *p, const struct cot_query *q)
+{
+	struct laius_flow *f;
+
+	(void)p;
+	if (q->tenant->cls != COT_CLASS_LATENCY)
+		return;
+	f = cot_laius_flow(q->tenant);
+	if (f->last_ns)
+		cot_gaps_add(&f->gaps, q->arrived_ns > f->last_ns ? q->arrived_ns - f->last_ns : 0);
+	f->last_ns = q->arrived_ns > f->last_ns ? q->arrived_ns : f->last_ns;
+}
+
+static uint64_t service_ns(const struct cot_query *q, uint32_t quota)
+{
+	return q->plan->query_ns[quota] / 1000 * cot_laius_flow(q->tenant)->slow_milli;
+}
+
+/* Whether requests like this one keep their target, if each takes `more_ns` longer. */
+static bool keeps(const struct cot_query *q, uint32_t quota, uint64_t more_ns)
+{
+	uint64_t target_ns = cot_policy_query_target_ns(q), need_ns, wait_ns;
+
+	need_ns = service_ns(q, quota) + more_ns;
+	wait_ns = cot_wait_p99_ns(need_ns, &cot_laius_flow(q->tenant)->gaps);
+	need_ns += q->out_ns;
+	return need_ns <= target_ns && wait_ns <= target_ns - need_ns;
+}
+
+/* If none keeps it, the one past which it takes hardly less: more would help nobody. */
+static uint32_t least_quota(const struct cot_query *q, uint64_t more_ns)
+{
+	uint32_t x, last = q->plan->n_quotas - 1;
+	uint64_t all_ns = service_ns(q, last);
+
+	for (x = 0; x <= last; x++)
+		if (keeps(q, x, more_ns))
+			return x;
+	for (x = 0; service_ns(q, x) > all_ns + all_ns / HARDLY; x++)
+		;
+	return x;
+}
+
+static uint64_t patience_of(const struct cot_query *q)
+{
+	uint64_t least_ns = 0, most_ns = cot_policy_query_target_ns(q);
+	uint32_t i, all = q->plan->n_quotas - 1;
+
+	if (!keeps(q, all, 0))
+		return 0;
+	for (i = 0; i < PATIENCE_STEPS; i++) {
+		uint64_t middle_ns = (least_ns + most_ns) / 2;
+
+		if (keeps(q, all, middle_ns))
+			least_ns = middle_ns;
+		else
+			most_ns = middle_ns;
+	}
+	return least_ns;
+}
+
+uint32_t cot_laius_enough(const struct laius_deal *d, const struct cot_query *q)
+{
+	bool own_sms = d->quiet || d->apart;
+	uint64_t budget_ns = laius_query(q)->budget_ns, best_ns = COT_NEVER, ns;
+	uint32_t least = least_quota(q, own_sms ? 0 : d->drain_ns), best = least, x;
+
+	for (x = 0; x < q->plan->n_quotas; x++) {
+		ns = service_ns(q, x) + cot_laius_stall_ns(d, q->plan->sms[x]);
+		if (x >= least && ns <= budget_ns)
+			return x;
+		if (ns < best_ns) {
+			best_ns = ns;
+			best = x;
+		}
+	}
+	return best; /* too late: as soon as it can be */
+}
+
+/* Measured: where too many begin too late, what was predicted to be enough is not. */
+static uint32_t with_late(const struct cot_policy *p, struct laius_flow *f,
+			  const struct cot_query *q, uint32_t sms)
+{
+	uint32_t most = q->plan->sms[q->plan->n_quotas - 1];
+
+	if (laius_query(q)->budget_ns >= service_ns(q, least_quota(q, 0))) {
+		f->late_milli -= (f->late_milli + LATE_OF - 1) / LATE_OF;
+		return sms;
+	}
+	f->late_milli += (uint16_t)((1000u - f->late_milli) / LATE_OF);
+	if (f->late_milli < LATE_MILLI || p->now_ns < f->raised_ns + RAISE_NS)
+		return sms;
+	f->raised_ns = p->now_ns;
+	f->late_milli = 0;
+	sms = f->need.sms > sms ? f->need.sms : sms;
+	sms += sms / 4 + 1;
+	return sms < most ? sms : most;
+}
+
+static void worsen(struct laius_need *to, const struct laius_need *by)
+{
+	if (!to->sms || by->patience_us < to->patience_us)
+		to->patience_us = by->patience_us;
+	to->rate_mb = by->rate_mb > to->rate_mb ? by->rate_mb : to->rate_mb;
+	to->sms = by->sms > to->sms ? by->sms : to->sms;
+}
+
+static void say_need(const struct cot_policy *p, const struct cot_query *q, uint64_t rate)
+{
+	struct laius_flow *f = cot_laius_flow(q->tenant);
+	uint64_t mb = rate / LAIUS_BYTES_PER_MB;
+	const struct laius_need need = {
+		.patience_us = (uint32_t)(patience_of(q) / COT_NS_PER_US),
+		.rate_mb = mb < UINT32_MAX ? (uint32_t)mb : UINT32_MAX,
+		.sms = with_late(p, f, q, q->plan->sms[least_quota(q, 0)]),
+	};
+
+	if (p->now_ns - f->since_ns >= WORST_NS) {
+		f->need = f->now;
+		f->now = (struct laius_need){0};
+		f->since_ns = p->now_ns;
+	}
+	worsen(&f->now, &need);
+	worsen(&f->need, &need);
+}
+
+void cot_laius_begun(const struct laius_deal *d, const struct cot_query *q, uint32_t quota,
+		     uint64_t rate)
+{
+	struct laius_query *own = laius_query(q);
+
+	own->apart = (d->apart || d->quiet) && !cot_laius_stall_ns(d, q->plan->sms[quota]);
+	say_need(d->p, q, rate);
+}
+
+/* Slower than predicted: others take memory bandwidth from it. Up fast, down slowly. */
+void cot_laius_learn(const struct cot_policy *p, const struct cot_query *q)
+{
+	const struct laius_query *own = laius_query(q);
+	const struct cot_query *other;
+	struct laius_flow *f;
+	uint64_t planned_ns, milli;
+
+	if (!own->runs || !own->known || !own->apart)
+		return;
+	cot_for_each_query(other, p) if (other->tenant == q->tenant) return;
+	f = cot_laius_flow(q->tenant);
+	planned_ns = q->plan->query_ns[laius_state(p)->lags[own->lag].planned];
+	milli = (p->now_ns - own->since_ns) * 1000 / planned_ns;
+	milli = milli < 1000 ? 1000 : milli < SLOW_MAX_MILLI ? milli : SLOW_MAX_MILLI;
+	if (milli > f->slow_milli)
+		f->slow_milli += (uint16_t)((milli - f->slow_milli + 7) / 8);
+	else
+		f->slow_milli -= (uint16_t)((f->slow_milli - milli + 63) / 64);
+}
