@@ -6,8 +6,6 @@
 #include "policy/laius_inside.h"
 #include "policy/policies.h"
 
-/* A kernel of which nothing is known: longer than most. Our choice. */
-#define UNKNOWN_NS (100 * COT_NS_PER_MS)
 /* A rate, of a program alone; and the longest time for which it is computed. */
 #define ALL	   65536u
 #define LONGEST_NS (UINT64_MAX / ALL)
@@ -33,17 +31,7 @@ struct share {
 
 /* ---- predictions ---- */
 
-/* The row for a part of so many SMs, or for the next smaller one; the first if there is none. */
-static const struct cot_prediction *row_below(const struct cot_tenant *t, uint32_t sms)
-{
-	uint32_t i = t->n_predictions - 1;
-
-	while (i && t->predictions[i].sms > sms)
-		i--;
-	return &t->predictions[i];
-}
-
-/* The same, or the next larger one: it moves no more than there. */
+/* The row for a part of so many SMs, or for the next larger one: it moves no more than there. */
 static const struct cot_prediction *row_above(const struct cot_tenant *t, uint32_t sms)
 {
 	uint32_t i = 0;
@@ -61,7 +49,7 @@ static uint64_t progress(const struct cot_tenant *t, uint32_t sms, uint32_t n_sm
 
 	if (!t->n_predictions)
 		return (uint64_t)ALL * sms / n_sms;
-	row = row_below(t, sms);
+	row = cot_laius_row_below(t, sms);
 	here_ns = row->sms > sms ? row->duration_ns / sms * row->sms : row->duration_ns;
 	all_ns = t->predictions[t->n_predictions - 1].duration_ns;
 	if (all_ns > LONGEST_NS)
@@ -75,19 +63,6 @@ static uint64_t bytes_per_s(const struct cot_policy *p, const struct cot_tenant 
 	uint64_t rate = t->n_predictions ? row_above(t, sms)->bytes_per_s : 0;
 
 	return rate ? rate : p->config->dram_bytes_per_s / n_sms * sms;
-}
-
-/* Of one that was only seen to launch it is the mean. */
-uint64_t cot_laius_kernel_ns(const struct cot_tenant *t, uint32_t sms)
-{
-	const struct cot_prediction *row;
-	uint64_t ns;
-
-	if (!t->n_predictions)
-		return t->launches.n ? t->launches.span_ns / t->launches.n : UNKNOWN_NS;
-	row = row_below(t, sms);
-	ns = row->kernel_ns ? row->kernel_ns : row->duration_ns;
-	return row->sms > sms ? ns / sms * row->sms : ns;
 }
 
 static uint32_t clip(uint64_t value)

@@ -202,6 +202,12 @@ void cot_laius_renew(const struct cot_tenant *t);
 struct laius_flow *cot_laius_flow(const struct cot_tenant *t); /* of a latency program */
 struct laius_stay *cot_laius_stay(const struct cot_tenant *t); /* of a batch program */
 
+/* The row for a part of so many SMs, or for the next smaller one; the first if there is none. */
+const struct cot_prediction *cot_laius_row_below(const struct cot_tenant *t, uint32_t sms);
+
+/* How long the longest kernel of what it repeats takes on so many SMs. */
+uint64_t cot_laius_kernel_ns(const struct cot_tenant *t, uint32_t sms);
+
 /* ---- laius_queries.c ---- */
 
 /* Its SMs; `all` if nothing is known of it. Only of one that runs. */
@@ -223,9 +229,6 @@ void cot_laius_end(struct cot_policy *p, struct cot_query *q);
 
 /* Divides the rest. */
 void cot_laius_share(struct laius_deal *d);
-
-/* How long the longest kernel of what it repeats takes on so many SMs. */
-uint64_t cot_laius_kernel_ns(const struct cot_tenant *t, uint32_t sms);
 
 /* ---- laius_explain.c ---- */
 

@@ -4,12 +4,8 @@
 static const uint32_t sizes[] = {16, 64, 132};
 
 /* A request of 2, 1 or 0.9 ms. */
-static struct cot_plan a_plan(void)
-{
-	static const uint64_t ns[] = {2 * MS, MS, MS * 9 / 10};
-
-	return (struct cot_plan){3, 1, sizes, ns, ns, NULL};
-}
+static const uint64_t plan_ns[] = {2 * MS, MS, MS * 9 / 10};
+static const struct cot_plan plan = {3, 1, sizes, plan_ns, plan_ns, NULL};
 
 /* On all SMs and on 8 of them; its longest kernel takes a tenth of that, or all of it. */
 static void kernels(struct bench *b, uint32_t id, uint64_t all_ns, bool one)
@@ -22,13 +18,32 @@ static void kernels(struct bench *b, uint32_t id, uint64_t all_ns, bool one)
 	predict(b, id, rows, 2);
 }
 
+/* A service, and a batch program of which nothing is known. */
+static struct bench *begin_unknown(uint64_t target_us)
+{
+	struct bench *b = queries_begin(&cot_policy_laius, 0);
+
+	service(b, SERVICE, target_us);
+	batch(b, BATCH);
+	return b;
+}
+
+/* A service, and a batch program whose only kernel takes so long on all SMs. */
+static struct bench *begin(uint64_t target_us, uint64_t kernel_ns)
+{
+	struct bench *b = begin_unknown(target_us);
+
+	kernels(b, BATCH, kernel_ns, true);
+	return b;
+}
+
 /* So many requests, one every gap_ns, each done after a millisecond. */
-static void requests(struct bench *b, const struct cot_plan *plan, uint64_t gap_ns, unsigned n)
+static void requests(struct bench *b, uint64_t gap_ns, unsigned n)
 {
 	const uint32_t id = 50;
 
 	while (n--) {
-		query(b, id, SERVICE, 0, plan);
+		query(b, id, SERVICE, 0, &plan);
 		bench_run(b, MS);
 		query_ends(b, id);
 		bench_run(b, gap_ns - MS);
@@ -57,17 +72,14 @@ static void test_who_stays_apart(void **state)
 		     {5 * MS, false, false},
 		     {40 * MS, false, true},
 		     {MS, true, false}};
-	const struct cot_plan plan = a_plan();
 	unsigned i;
 
 	(void)state;
 	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		struct bench *b = queries_begin(&cot_policy_laius, 0);
+		struct bench *b = begin_unknown(4000);
 
-		service(b, SERVICE, 4000);
-		batch(b, BATCH);
 		kernels(b, BATCH, cases[i].all_ns, cases[i].one);
-		requests(b, &plan, 50 * MS, 3);
+		requests(b, 50 * MS, 3);
 		if (cases[i].apart)
 			expect_part(b, BATCH, 0, 112);
 		else
@@ -83,16 +95,13 @@ static void test_who_stays_apart(void **state)
 /* Nothing is known of the kernels: they may be long. */
 static void test_unknown_kernels(void **state)
 {
-	const struct cot_plan plan = a_plan();
-	struct bench *b = queries_begin(&cot_policy_laius, 0);
+	struct bench *b = begin_unknown(4000);
 
 	(void)state;
-	service(b, SERVICE, 4000);
-	batch(b, BATCH);
-	requests(b, &plan, 50 * MS, 3);
+	requests(b, 50 * MS, 3);
 	expect_part(b, BATCH, 0, 112);
 	launches(b, BATCH, 10000); /* of 0.1 ms */
-	requests(b, &plan, 50 * MS, 1);
+	requests(b, 50 * MS, 1);
 	expect_part(b, BATCH, 0, 0);
 	queries_end(b);
 }
@@ -119,19 +128,15 @@ static void test_before_the_first(void **state)
 /* Requests have gone: batch programs have all after a second, or some gaps. */
 static void test_nobody_asks(void **state)
 {
-	const struct cot_plan plan = a_plan();
-	struct bench *b = queries_begin(&cot_policy_laius, 0);
+	struct bench *b = begin(4000, 5 * MS);
 
 	(void)state;
-	service(b, SERVICE, 4000);
-	batch(b, BATCH);
-	kernels(b, BATCH, 5 * MS, true);
-	requests(b, &plan, 10 * MS, 3);
+	requests(b, 10 * MS, 3);
 	bench_run(b, 900 * MS);
 	expect_part(b, BATCH, 0, 112);
 	bench_run(b, 200 * MS);
 	expect_part(b, BATCH, 0, 0);
-	requests(b, &plan, 2 * COT_NS_PER_S, 3);
+	requests(b, 2 * COT_NS_PER_S, 3);
 	bench_run(b, 5 * COT_NS_PER_S);
 	expect_part(b, BATCH, 0, 112);
 	queries_end(b);
@@ -144,15 +149,13 @@ static void test_free_in_time(void **state)
 	static const uint64_t ns[] = {8 * MS, 4 * MS, 2 * MS};
 	static const struct cot_prediction rows[] = {{.sms = 64, .duration_ns = 4 * MS},
 						     {.sms = 132, .duration_ns = 2 * MS}};
-	const struct cot_plan plan = {3, 1, sizes, ns, ns, NULL};
-	struct bench *b = queries_begin(&cot_policy_laius, 0);
+	const struct cot_plan long_plan = {3, 1, sizes, ns, ns, NULL};
+	struct bench *b = begin_unknown(9000);
 
 	(void)state;
-	service(b, SERVICE, 9000);
-	batch(b, BATCH);
 	predict(b, BATCH, rows, 2); /* gone after 4 ms, or 8 on half of the SMs */
 	bench_run(b, 2 * COT_NS_PER_S);
-	query(b, 1, SERVICE, 0, &plan);
+	query(b, 1, SERVICE, 0, &long_plan);
 	/* 4 ms until they are gone, and 4 ms on 64 SMs are 8 ms. */
 	expect_part(b, SERVICE, 64, 68);
 	expect_part(b, BATCH, 0, 64);
@@ -175,7 +178,7 @@ static void test_behind_its_plan(void **state)
 		     {MS * 3 / 4, 7 * MS, false},  /* in time without them */
 		     {MS * 3 / 4, 8 * MS, true},   /* late, but sooner */
 		     {MS * 3 / 2, 8 * MS, false}}; /* it would wait for longer than it gains */
-	const struct cot_plan plan = {3, 2, sizes, query_ns, task_ns, NULL};
+	const struct cot_plan two_tasks = {3, 2, sizes, query_ns, task_ns, NULL};
 	unsigned i;
 
 	(void)state;
@@ -183,12 +186,10 @@ static void test_behind_its_plan(void **state)
 		const uint64_t ns = cases[i].kernel_ns;
 		const struct cot_prediction rows[] = {{.sms = 64, .duration_ns = 2 * ns},
 						      {.sms = 132, .duration_ns = ns}};
-		struct bench *b = queries_begin(&cot_policy_laius, 0);
+		struct bench *b = begin_unknown(11000);
 
-		service(b, SERVICE, 11000);
-		batch(b, BATCH);
 		predict(b, BATCH, rows, 2);
-		query(b, 1, SERVICE, 0, &plan);
+		query(b, 1, SERVICE, 0, &two_tasks);
 		expect_part(b, SERVICE, 64, 68);
 		bench_run(b, cases[i].done_ns);
 		tasks(b, 1, 1);
@@ -204,7 +205,6 @@ static void test_behind_its_plan(void **state)
 /* Where a batch program does nothing, a request has everything; and again not, when it launches. */
 static void test_nobody_else(void **state)
 {
-	const struct cot_plan plan = a_plan();
 	struct bench *b = queries_begin(&cot_policy_laius, 0);
 
 	(void)state;
@@ -219,7 +219,7 @@ static void test_nobody_else(void **state)
 	expect_part(b, SERVICE, 112, 20);
 	query_ends(b, 2);
 	launches(b, BATCH, 0);
-	requests(b, &plan, 100 * MS, 15);
+	requests(b, 100 * MS, 15);
 	query(b, 3, SERVICE, 0, &plan);
 	expect_part(b, SERVICE, 0, 0);
 	expect_part(b, BATCH, 0, 112); /* where it is when it goes on */
@@ -232,16 +232,12 @@ static void test_nobody_else(void **state)
 /* Alone 2 ms are enough for 4; every 2.5 ms they are not: the next one would wait too long. */
 static void test_room_for_a_queue(void **state)
 {
-	const struct cot_plan plan = a_plan();
-	struct bench *b = queries_begin(&cot_policy_laius, 0);
+	struct bench *b = begin(4000, 5 * MS);
 	unsigned i;
 
 	(void)state;
-	service(b, SERVICE, 4000);
-	batch(b, BATCH);
-	kernels(b, BATCH, 5 * MS, true);
 	for (i = 0; i < 100; i++) {
-		requests(b, &plan, i % 2 ? 3500000 : 1500000, 1);
+		requests(b, i % 2 ? 3500000 : 1500000, 1);
 		if (i == 10)
 			expect_part(b, BATCH, 0, 112);
 	}
@@ -255,14 +251,10 @@ static void test_room_for_a_queue(void **state)
 /* Requests take twice as long as predicted, with SMs of their own: others fill the memory, say. */
 static void test_slower_than_predicted(void **state)
 {
-	const struct cot_plan plan = a_plan();
-	struct bench *b = queries_begin(&cot_policy_laius, 0);
+	struct bench *b = begin(3500, 50 * MS);
 	unsigned i;
 
 	(void)state;
-	service(b, SERVICE, 3500);
-	batch(b, BATCH);
-	kernels(b, BATCH, 50 * MS, true);
 	for (i = 1; i < 40; i++) {
 		query(b, i, SERVICE, 0, &plan);
 		if (i == 5)
@@ -278,14 +270,10 @@ static void test_slower_than_predicted(void **state)
 /* They come too late though the plan says that it is enough. */
 static void test_late(void **state)
 {
-	const struct cot_plan plan = a_plan();
-	struct bench *b = queries_begin(&cot_policy_laius, 0);
+	struct bench *b = begin(4000, 5 * MS);
 	unsigned i;
 
 	(void)state;
-	service(b, SERVICE, 4000);
-	batch(b, BATCH);
-	kernels(b, BATCH, 5 * MS, true);
 	for (i = 1; i < 40; i++) {
 		query(b, i, SERVICE, i % 4 ? 0 : 5 * MS, &plan);
 		bench_run(b, MS);
@@ -300,12 +288,10 @@ static void test_late(void **state)
  * wrong, and the last wish is carried out. */
 static void test_a_flood(void **state)
 {
-	struct bench *b = queries_begin(&cot_policy_laius, 0);
+	struct bench *b = begin_unknown(4000);
 	unsigned i;
 
 	(void)state;
-	service(b, SERVICE, 4000);
-	batch(b, BATCH);
 	for (i = 0; i < 20000; i++) {
 		query(b, 50, SERVICE, 0, NULL);
 		bench_run(b, 20 * US);
@@ -322,7 +308,6 @@ static void test_a_flood(void **state)
 /* Two services: batch programs stay off what both need. */
 static void test_two_services(void **state)
 {
-	const struct cot_plan plan = a_plan();
 	struct bench *b = queries_begin(&cot_policy_laius, 0);
 
 	(void)state;
