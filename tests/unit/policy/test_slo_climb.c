@@ -623,6 +623,25 @@ static void test_breaths_as_far_as_is_guessed(void **state)
 	assert_int_equal(c.rung, 4);
 }
 
+/* A host counted them when the target was another one. */
+static void test_misses_of_another_target(void **state)
+{
+	struct cot_times times = {
+		.n = 100, .n_missed = 50, .p50_ns = 1000000, .p95_ns = 1200000, .p99_ns = 1300000};
+	struct slo_tenant own = {0};
+	struct cot_tenant t = {.own = &own, .target = {COT_TARGET_P99, 2000}};
+
+	(void)state;
+	t.windows[COT_HORIZON_1S] =
+		(struct cot_window){.at_ns = 100 * S, .response = times, .service = times};
+	assert_true(cot_slo_window_use(&t, 2 * MS, 90 * S, 100 * S).missing);
+	own.aimed_ns = 99 * S;
+	assert_false(cot_slo_window_use(&t, 2 * MS, 90 * S, 100 * S).missing);
+	assert_true(cot_slo_window_use(&t, MS, 90 * S, 100 * S).missing);
+	own.aimed_ns = 98 * S;
+	assert_true(cot_slo_window_use(&t, 2 * MS, 90 * S, 100 * S).missing);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -657,6 +676,7 @@ int main(void)
 		cmocka_unit_test(test_a_longer_target_goes_to_the_start),
 		cmocka_unit_test(test_a_longer_target_that_is_missed),
 		cmocka_unit_test(test_breaths_as_far_as_is_guessed),
+		cmocka_unit_test(test_misses_of_another_target),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
