@@ -15,6 +15,7 @@
 #include "model/alloc.h"
 #include "model/knn.h"
 #include "model/lag.h"
+#include "model/merge.h"
 #include "model/quota.h"
 #include "report/model.h"
 #include "report/table.h"
@@ -220,6 +221,41 @@ static void end_of_a_task(void)
 	sink += cot_lag_next(&lag, done, lag.planned_ns * (done + done % 2 * 20) / QUERY);
 }
 
+/* Each time another shape: nothing is found. */
+static void judge_merge(void)
+{
+	static struct cot_merge_verdicts verdicts;
+	static uint32_t n;
+	struct cot_merge_set set = {.n = 2 + n % 8,
+				    .blocks = 1 + n % 1000,
+				    .n_sms = 132,
+				    .per_sm = 8,
+				    .merged_per_sm = 7,
+				    .launch_ns = 2500,
+				    .event_ns = 500,
+				    .n_events = 2 + n % 8};
+	uint64_t key = cot_merge_key(n, 64, set.n, set.blocks);
+	bool merge;
+
+	n++;
+	if (cot_merge_verdict_find(&verdicts, key, &merge))
+		sink++;
+	merge = cot_merge_judge(&set);
+	cot_merge_verdict_put(&verdicts, key, merge);
+	sink += merge;
+}
+
+static void find_verdict(void)
+{
+	static struct cot_merge_verdicts verdicts;
+	uint64_t key = cot_merge_key(1, 64, 4, 100);
+	bool merge = false;
+
+	if (!cot_merge_verdict_find(&verdicts, key, &merge))
+		cot_merge_verdict_put(&verdicts, key, true);
+	sink += merge;
+}
+
 static const struct {
 	const char *name;
 	void (*call)(void);
@@ -240,6 +276,8 @@ static const struct {
 	{"the same, bandwidth is short", divide_bandwidth, TASKS, PROBLEMS},
 	{"begin of a query of 200 tasks", begin_query, QUERY, PROBLEMS},
 	{"lag after a task of it", end_of_a_task, 1, 0},
+	{"merged launch, judged anew and kept", judge_merge, 1, 0},
+	{"merged launch, verdict found", find_verdict, 1, 0},
 };
 
 static double now_ns(void)

@@ -68,3 +68,57 @@ void cot_merge_verdict_put(struct cot_merge_verdicts *v, uint64_t key, bool merg
 	}
 	*at = key | (uint64_t)merge;
 }
+
+/* ---- threads ---- */
+
+#define SMOOTH 4
+
+static struct cot_merge_thread *place_of(struct cot_merge_threads *t, uintptr_t id)
+{
+	struct cot_merge_thread *oldest = &t->list[0];
+	uint32_t i;
+
+	for (i = 0; i < COT_MERGE_THREADS; i++) {
+		if (t->list[i].id == id)
+			return &t->list[i];
+		if (t->list[i].last_ns < oldest->last_ns)
+			oldest = &t->list[i];
+	}
+	*oldest = (struct cot_merge_thread){id, 0, COT_MERGE_RECENT_NS};
+	return oldest;
+}
+
+void cot_merge_thread_launched(struct cot_merge_threads *t, uintptr_t id, uint64_t now_ns)
+{
+	struct cot_merge_thread *l = place_of(t, id);
+	uint64_t gap_ns = now_ns - l->last_ns;
+
+	if (gap_ns > COT_MERGE_RECENT_NS)
+		gap_ns = COT_MERGE_RECENT_NS;
+	if (l->gap_ns == COT_MERGE_RECENT_NS)
+		l->gap_ns = gap_ns;
+	else
+		l->gap_ns = (l->gap_ns * (SMOOTH - 1) + gap_ns) / SMOOTH;
+	l->last_ns = now_ns;
+}
+
+uint64_t cot_merge_threads_due(const struct cot_merge_threads *t, uintptr_t id, uint64_t now_ns,
+			       uint64_t since_ns, uint64_t until_ns)
+{
+	uint64_t last_ns = 0, due_ns;
+	uint32_t i;
+
+	for (i = 0; i < COT_MERGE_THREADS; i++) {
+		const struct cot_merge_thread *l = &t->list[i];
+
+		if (!l->id || l->id == id || l->last_ns >= since_ns)
+			continue;
+		if (l->last_ns + l->gap_ns > until_ns)
+			continue;
+		due_ns = l->last_ns + l->gap_ns + l->gap_ns / 2;
+		due_ns = due_ns < until_ns ? due_ns : until_ns;
+		if (due_ns > now_ns && due_ns > last_ns)
+			last_ns = due_ns;
+	}
+	return last_ns;
+}

@@ -42,4 +42,28 @@ uint64_t cot_merge_key(uint64_t function, uint32_t threads, uint32_t n, uint64_t
 bool cot_merge_verdict_find(const struct cot_merge_verdicts *v, uint64_t key, bool *ret_merge);
 void cot_merge_verdict_put(struct cot_merge_verdicts *v, uint64_t key, bool merge);
 
+/*
+ * When threads launch, so that one that is about to wait knows whether others are to come. Those
+ * that have launched most lately; the gaps between a thread's launches are smoothed.
+ */
+#define COT_MERGE_THREADS   16u
+#define COT_MERGE_RECENT_NS 500000ull /* what is longer ago says nothing */
+
+struct cot_merge_thread {
+	uintptr_t id; /* 0: none */
+	uint64_t last_ns, gap_ns;
+};
+
+struct cot_merge_threads {
+	struct cot_merge_thread list[COT_MERGE_THREADS];
+};
+
+void cot_merge_thread_launched(struct cot_merge_threads *t, uintptr_t id, uint64_t now_ns);
+/*
+ * Until when the last of the other threads launches that are to do so by `until_ns`, and have not
+ * done so from `since_ns` on; half a gap late at most. 0: there is none.
+ */
+uint64_t cot_merge_threads_due(const struct cot_merge_threads *t, uintptr_t id, uint64_t now_ns,
+			       uint64_t since_ns, uint64_t until_ns);
+
 #endif

@@ -31,6 +31,10 @@ merging --lurk 20
 says "$work/out" "wrong 0"
 says "$work/err" "merge-kernel: 20"
 
+# Threads that wait for each launch at once.
+merging --at-once 200 --threads 3
+says "$work/out" "launches 600 checks 30 wrong 0"
+
 # Modules that were rewritten: once, for all processes. Files that are not ours are left out.
 says "$work/err" "templates: 1 found, 0 made, 0 ignored, 0 not kept"
 store=$XDG_CACHE_HOME/cotenant/templates

@@ -9,13 +9,15 @@
 
 /* ---- streams: not a turn, so that the stream may move meanwhile ---- */
 
-#define WAIT(name, per_thread)                                                       \
+#define WAIT(name, per_thread, waits)                                                \
 	CUresult name(CUstream stream)                                               \
 	{                                                                            \
 		struct cot_shim_wait wait;                                           \
 		struct cot_shim_stay stay;                                           \
 		CUresult rc;                                                         \
                                                                                      \
+		if (waits)                                                           \
+			cot_shim_merge_linger(stream);                               \
 		cot_shim_wait_stream(&wait, stream, per_thread);                     \
 		rc = COT_REAL(name)(cot_shim_stay_begin(&stay, stream, per_thread)); \
 		cot_shim_stay_end(&stay);                                            \
@@ -23,10 +25,10 @@
 		return cot_shim_merge_late(rc);                                      \
 	}
 
-WAIT(cuStreamSynchronize, false)
-WAIT(cuStreamSynchronize_ptsz, true)
-WAIT(cuStreamQuery, false)
-WAIT(cuStreamQuery_ptsz, true)
+WAIT(cuStreamSynchronize, false, true)
+WAIT(cuStreamSynchronize_ptsz, true, true)
+WAIT(cuStreamQuery, false, false)
+WAIT(cuStreamQuery_ptsz, true, false)
 
 /* ---- contexts ---- */
 

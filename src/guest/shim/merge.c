@@ -1,13 +1,15 @@
 /* Which launches wait to be merged, and what ends their waiting; see merge.h. */
+#include <sched.h>
 #include <string.h>
 #include <sys/prctl.h>
 
 #include "guest/shim/merge_inside.h"
 #include "guest/shim/parts.h"
 #include "guest/shim/runtime.h"
+#include "model/merge.h"
 
 /* A launch waits only if another stream had one so recently. */
-#define RECENT_NS (500 * 1000ull)
+#define RECENT_NS COT_MERGE_RECENT_NS
 /* After a launch has waited in vain, so many do not wait; twice as many after the next one. */
 #define VAIN_FIRST 4u
 #define VAIN_MAX   256u
@@ -22,6 +24,7 @@ static struct cot_shim_group group;
 static uint32_t n_skip, vain = VAIN_FIRST;
 static CUstream last_stream, other_stream; /* the last two that had launches */
 static uint64_t last_ns, other_ns;
+static struct cot_merge_threads launching;
 static CUcontext known_context;
 static uint32_t known_sms;
 
@@ -98,6 +101,39 @@ static void enter(CUstream stream, bool per_thread, bool ends)
 		atomic_store(&s->unknown, true);
 	if (atomic_load(&s->held))
 		release_all();
+}
+
+static uintptr_t this_thread(void)
+{
+	return (uintptr_t)&cot_shim_merge_inside;
+}
+
+/* Until when others of this thread's group are to come; 0: none are, or it does not wait. */
+static uint64_t others_due(const struct cot_shim_merge_stream *s)
+{
+	uint64_t due_ns = 0;
+
+	pthread_mutex_lock(&cot_shim_merge_lock);
+	if (group.n && atomic_load(&s->held))
+		due_ns = cot_merge_threads_due(
+			&launching, this_thread(), cot_now_ns(),
+			group.until_ns - cot_shim_settings.merge_us * 1000ull, group.until_ns);
+	pthread_mutex_unlock(&cot_shim_merge_lock);
+	return due_ns;
+}
+
+/* It would wait anyhow. Until the window ends at most; what comes after it releases the launches.
+ * Not asleep: that takes longer than the window. */
+static void linger(CUstream stream)
+{
+	const struct cot_shim_merge_stream *s;
+
+	if (cot_shim_merge_inside || !stream || stream == CU_STREAM_LEGACY ||
+	    stream == CU_STREAM_PER_THREAD)
+		return;
+	s = cot_shim_merge_stream_find(stream);
+	while (s && atomic_load(&s->held) && others_due(s))
+		(void)sched_yield();
 }
 
 void cot_shim_merge_stream_gone(CUstream stream)
@@ -206,7 +242,8 @@ static bool start(void)
 		return is > 0;
 	pthread_mutex_lock(&cot_shim_lock);
 	if (!atomic_load(&started)) {
-		cot_shim_merge_hooks = (struct cot_shim_merge_hooks){enter, release_all, stop};
+		cot_shim_merge_hooks =
+			(struct cot_shim_merge_hooks){enter, linger, release_all, stop};
 		is = cot_shim_runtime_start() && cot_shim_runtime_start_one(time_groups) ? 1 : -1;
 		atomic_store(&cot_shim_merging, is > 0);
 		atomic_store(&started, is);
@@ -345,6 +382,7 @@ static enum cot_shim_why look(struct cot_shim_held *h, CUstream stream, uint64_t
 		return COT_SHIM_WHY_CONTEXT;
 	if (atomic_load(&h->in->held))
 		release();
+	cot_merge_thread_launched(&launching, this_thread(), now_ns);
 	if (!has_company(stream, now_ns) ||
 	    (!group.n && n_skip && !cot_shim_settings.merge_always && n_skip--))
 		return COT_SHIM_WHY_MERGE_ALONE;

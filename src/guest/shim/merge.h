@@ -30,6 +30,7 @@ extern _Atomic bool cot_shim_merging;
 /* Of merge.c, filled in before that: the files that streams stand on call it through these. */
 struct cot_shim_merge_hooks {
 	void (*enter)(CUstream stream, bool per_thread, bool ends);
+	void (*linger)(CUstream stream);
 	void (*release_all)(void);
 	void (*stop)(void);
 };
@@ -41,6 +42,14 @@ static inline void cot_shim_merge_before(CUstream stream, bool per_thread, bool 
 {
 	if (COT_UNLIKELY(atomic_load_explicit(&cot_shim_merging, memory_order_relaxed)))
 		cot_shim_merge_enter(stream, per_thread, ends);
+}
+
+/* A thread is about to wait for a stream: for a moment before, if that makes launches one. */
+void cot_shim_merge_stay(CUstream stream);
+static inline void cot_shim_merge_linger(CUstream stream)
+{
+	if (COT_UNLIKELY(atomic_load_explicit(&cot_shim_merging, memory_order_relaxed)))
+		cot_shim_merge_stay(stream);
 }
 
 /* An event is recorded in a stream: whether it comes by itself. A stream is about to wait for one.

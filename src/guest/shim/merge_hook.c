@@ -9,6 +9,11 @@ void cot_shim_merge_enter(CUstream stream, bool per_thread, bool ends)
 	cot_shim_merge_hooks.enter(stream, per_thread, ends);
 }
 
+void cot_shim_merge_stay(CUstream stream)
+{
+	cot_shim_merge_hooks.linger(stream);
+}
+
 void cot_shim_merge_release_all(void)
 {
 	cot_shim_merge_hooks.release_all();

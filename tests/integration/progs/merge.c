@@ -5,6 +5,7 @@
  *
  *     merge [--seed N] [--programs N] [--threads N]
  *     merge --lurk N
+ *     merge --at-once N [--threads N]     each thread launches and waits, N times
  *
  * Prints "programs N launches N checks N wrong N digest HEX"; the digest is of all results in one
  * thread's order. Exit status 1: something was wrong.
@@ -93,7 +94,7 @@ struct play {
 
 static CUcontext context;
 static CUfunction churn, turn, lurk;
-static unsigned n_threads, n_programs;
+static unsigned n_threads, n_programs, n_at_once;
 
 static uint32_t draw(struct play *p, uint32_t n)
 {
@@ -371,6 +372,17 @@ static unsigned lurk_around(unsigned n)
 	return n_wrong;
 }
 
+/* Launches of a thread that waits for each. */
+static void launch_and_wait(struct play *p)
+{
+	unsigned i;
+
+	for (i = 0; i < n_at_once; i++) {
+		do_churn(p, FREE_1, 0, 1);
+		PROG_CHECK(cuStreamSynchronize(p->streams[FREE_1]));
+	}
+}
+
 static void *play(void *arg)
 {
 	struct play *p = arg;
@@ -389,6 +401,7 @@ static void *play(void *arg)
 		PROG_CHECK(cuMemsetD32(p->buffer[i], 0, WORDS));
 	}
 	p->digest = 0xcbf29ce484222325u;
+	launch_and_wait(p);
 	for (; p->seed < first + n_programs; p->seed++) {
 		p->random = p->seed * 2654435761ull + 1;
 		one_program(p);
@@ -412,6 +425,8 @@ int main(int argc, char **argv)
 	n_threads = (unsigned)prog_option(argc, argv, "--threads", 1);
 	n_threads = n_threads < 1 ? 1 : n_threads > THREADS_MAX ? THREADS_MAX : n_threads;
 	n_programs = (unsigned)prog_option(argc, argv, "--programs", 100);
+	n_at_once = (unsigned)prog_option(argc, argv, "--at-once", 0);
+	n_programs = n_at_once ? 0 : n_programs;
 	PROG_CHECK(cuInit(0));
 	PROG_CHECK(cuDevicePrimaryCtxRetain(&context, 0));
 	PROG_CHECK(cuCtxSetCurrent(context));

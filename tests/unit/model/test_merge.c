@@ -76,12 +76,59 @@ static void kept(void **state)
 	}
 }
 
+/* Two threads, each every 20 us, half a gap apart. */
+static void threads_to_come(void **state)
+{
+	struct cot_merge_threads t = {0};
+	uint64_t ns;
+
+	(void)state;
+	assert_int_equal(cot_merge_threads_due(&t, 1, 1000000, 1000000, 1050000), 0);
+	for (ns = 1000000; ns < 1100000; ns += 20000) {
+		cot_merge_thread_launched(&t, 2, ns);
+		cot_merge_thread_launched(&t, 1, ns + 10000);
+	}
+	/* The first one's launch at 1090000 waits: the second is to come at 1100000. */
+	assert_int_equal(cot_merge_threads_due(&t, 1, 1090000, 1090000, 1140000), 1110000);
+	assert_int_equal(cot_merge_threads_due(&t, 1, 1109999, 1090000, 1140000), 1110000);
+	/* It is late; not within the window; it has come. */
+	assert_int_equal(cot_merge_threads_due(&t, 1, 1110000, 1090000, 1140000), 0);
+	assert_int_equal(cot_merge_threads_due(&t, 1, 1090000, 1090000, 1099999), 0);
+	assert_int_equal(cot_merge_threads_due(&t, 1, 1090000, 1090000, 1100000), 1100000);
+	cot_merge_thread_launched(&t, 2, 1095000);
+	assert_int_equal(cot_merge_threads_due(&t, 1, 1096000, 1090000, 1140000), 0);
+	/* Not for itself. */
+	assert_int_equal(cot_merge_threads_due(&t, 2, 1100000, 1100000, 1150000), 1120000);
+	assert_int_equal(cot_merge_threads_due(&t, 1, 1100000, 1100000, 1150000), 1123125);
+}
+
+/* More than there is room for: those that launched last are known. One launch says nothing of the
+ * next. */
+static void many_threads(void **state)
+{
+	struct cot_merge_threads t = {0};
+	uintptr_t id;
+	uint64_t ns;
+
+	(void)state;
+	for (id = 1; id <= 20; id++)
+		cot_merge_thread_launched(&t, id, 1000000 + id);
+	assert_int_equal(cot_merge_threads_due(&t, 99, 1000100, 1000100, 1050000), 0);
+	for (ns = 1010000; ns <= 1020000; ns += 10000)
+		for (id = 5; id <= 20; id++)
+			cot_merge_thread_launched(&t, id, ns + id);
+	assert_true(cot_merge_threads_due(&t, 20, 1020100, 1020100, 1100000) > 1030000);
+	/* One that launches after a long while. */
+	cot_merge_thread_launched(&t, 21, 9000000);
+	assert_int_equal(cot_merge_threads_due(&t, 99, 9000001, 9000001, 9050000), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(judged),
-		cmocka_unit_test(waves),
-		cmocka_unit_test(kept),
+		cmocka_unit_test(judged),	cmocka_unit_test(waves),
+		cmocka_unit_test(kept),		cmocka_unit_test(threads_to_come),
+		cmocka_unit_test(many_threads),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

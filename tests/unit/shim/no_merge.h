@@ -15,6 +15,12 @@ void cot_shim_merge_enter(CUstream stream, bool per_thread, bool ends)
 	fail_msg("nothing is merged");
 }
 
+void cot_shim_merge_stay(CUstream stream)
+{
+	(void)stream;
+	fail_msg("nothing is merged");
+}
+
 void cot_shim_merge_release_all(void)
 {
 	fail_msg("nothing is merged");
