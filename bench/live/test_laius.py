@@ -3,6 +3,7 @@
 one (docs/bench-live.md), a whole run on that."""
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -126,16 +127,23 @@ class Runs(unittest.TestCase):
         result = self.result()
         self.assertEqual([(c["id"], c.get("why"), c.get("logs")) for c in result["cells"] if c["status"] != "ok"], [])
         self.assertEqual(result["profiles"], ["copy", "req"])
-        self.assertLessEqual(set(ways), {w["way"] for c in result["cells"] for w in c["windows"]})
-        # In so short a window on a busy machine a real program may get nothing done: then there is no figure.
-        judged, watched = {r["way"] for r in result["pairs"]}, {r["program"] for r in result["overhead"]}
-        self.assertLessEqual(judged, set(ways))
-        self.assertLessEqual(watched, {"copy", "req"})
-        if not EMULATED:
-            self.assertEqual((judged, watched), (set(ways), {"copy", "req"}))
+        self.check_judged(result, set(ways))
         self.check_explained(result)
         self.assertNotIn("] p-req", self.run_it(*some))  # all is there
         self.check_merged()
+
+    def check_judged(self, result, ways):
+        """Each window counts, but those that say why not: on a busy machine iterations do not follow each other."""
+        windows = [w for c in result["cells"] for w in c["windows"]]
+        self.assertLessEqual(ways, {w["way"] for w in windows})
+        for said in (text for w in windows for text in w.get("problems", [])):
+            self.assertTrue(EMULATED and re.search(r"was at work in|arrivals instead of", said), said)
+        good = {w["label"].split("@")[0]: w["way"] for w in windows if not w.get("problems")}
+        batch = "alone:B1" in good
+        self.assertEqual({r["way"] for r in result["pairs"]}, ways & set(good.values()) if batch else set())
+        self.assertEqual({r["program"] for r in result["overhead"]},
+                         {name for name, role in (("copy", "B1"), ("req", "L1"))
+                          if {f"alone:{role}", f"over:{role}"} <= set(good)})
 
     def check_explained(self, result):
         """The daemon knew the service's requests."""
