@@ -40,7 +40,8 @@
 struct rounds {
 	struct basis *basis;
 	uint64_t linger_ns;
-	bool tell; /* what is left, and why */
+	bool tell;   /* what is left, and why */
+	int lock_rc; /* of the last one: what take_lock() returned, or 0 */
 	/* Pools that were found unused, since when. */
 	struct {
 		pid_t control;
@@ -247,6 +248,7 @@ static int round_of(struct rounds *k)
 	}
 	if (lock >= 0)
 		(void)close(lock);
+	k->lock_rc = lock < 0 ? lock : 0;
 	n_left = !all || is_lack(lock) ? 1 : lock < 0 ? -1 : n_left;
 	if (k->tell && (!all || is_lack(lock)))
 		log_error("which pools there are cannot be known now: no memory or no file "
@@ -260,8 +262,16 @@ int cot_keeper_stop_pools(struct basis *b)
 	struct rounds k = {.basis = b, .tell = true};
 	int n = round_of(&k);
 
-	if (n < 0 && access(b->runtime, F_OK) == 0)
+	if (n >= 0)
+		return n;
+	if (access(b->runtime, F_OK) < 0 && errno == ENOENT)
+		return 0; /* no daemon was here, so no pool is */
+	if (k.lock_rc == -EWOULDBLOCK)
 		log_error("a cotenantd serves %s: stop that one first", b->runtime);
+	else
+		log_error("%s/" COT_LOCK_NAME " cannot be opened, so which pools there are is not "
+			  "known: %s",
+			  b->runtime, strerror(-k.lock_rc));
 	return n;
 }
 

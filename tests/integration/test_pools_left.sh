@@ -79,6 +79,14 @@ no_pool && fail "who has stopped it?"
 "$COTENANTD" --stop-pools -c "$work/conf" >"$work/out" 2>&1 || fail "--stop-pools: $(cat "$work/out")"
 until_true 20 no_pool || fail "--stop-pools has not stopped it"
 "$COTENANTD" --stop-pools -c "$work/conf" >"$work/out" 2>&1 || fail "nothing to stop: $(cat "$work/out")"
+# Where no daemon ever was there is nothing to stop; where one was, and its lock is gone, that is what is said.
+COTENANT_RUNTIME_DIR=$work/never "$COTENANTD" --stop-pools -c "$work/conf" >"$work/out" 2>&1 ||
+	fail "no daemon ever was there: $(cat "$work/out")"
+[ ! -s "$work/out" ] || fail "it says something: $(cat "$work/out")"
+mkdir -m 700 "$work/no-lock"
+COTENANT_RUNTIME_DIR=$work/no-lock "$COTENANTD" --stop-pools -c "$work/conf" >"$work/out" 2>&1 && fail "without a lock"
+says "$work/out" "cannot be opened"
+says_not "$work/out" "a cotenantd serves"
 
 # Killed at any moment of a pool's start: nothing is left over, and nothing is lost.
 printf '#!/bin/sh\nsleep 0.15\nexec "%s" "$@"\n' "$COTENANT_MPS_CONTROL" >"$work/slow-mps"
