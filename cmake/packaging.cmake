@@ -12,6 +12,8 @@ install(FILES packaging/completion/cotenant.fish
 # Manual pages call them docs/NAME.md.
 cot_glob(documents docs/*.md docs/*.svg)
 install(FILES ${documents} DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs)
+cot_glob(documents docs/how-to/*.md)
+install(FILES ${documents} DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs/how-to)
 install(FILES README.md CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY scenarios DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(FILES packaging/cotenantd.conf packaging/grafana/cotenant.json packaging/prometheus/cotenant.rules.yml

@@ -2,7 +2,7 @@
 # What the documents say of files, commands and messages is what the programs do.
 . "$SOURCE_DIR/tests/cli/lib.sh"
 : "${COTENANTD:?the daemon}"
-docs="$SOURCE_DIR/README.md $SOURCE_DIR/CONTRIBUTING.md $SOURCE_DIR/ARCHITECTURE.md $SOURCE_DIR/docs/*.md"
+docs="$SOURCE_DIR/README.md $SOURCE_DIR/CONTRIBUTING.md $SOURCE_DIR/ARCHITECTURE.md $SOURCE_DIR/docs/*.md $SOURCE_DIR/docs/how-to/*.md"
 
 # A table is one: a row that begins one has the line of dashes below it.
 for page in $docs; do

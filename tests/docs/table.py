@@ -6,7 +6,7 @@ ROWS: page, pattern (of a whole command, with the lines that continue it), what 
 
 # Programs and files that pages take as given: copies of programs/serve and programs/train.py; programs with kernels
 # to look at; files of the sources.
-LIKE_SERVE = ("simulate", "answer", "server", "solve", "search", "vectorAdd", "my_program")
+LIKE_SERVE = ("simulate", "answer", "server", "solve", "search", "vectorAdd", "my_program", "llama-server")
 LIKE_TRAIN = ("your_training.py", "your_service.py", "infer.py")
 KERNELS_RUN = ("my_cuda_program",)
 FILES = {"code.ptx": "kernels/ptx/bfs.ptx", "kernels.ptx": "kernels/ptx/bfs.ptx",
@@ -63,6 +63,18 @@ ROWS = [
      "one set instead of all, which take half a minute"),
     ("docs/cpu.md", r"--cpu \./my-kernels\.so", "--cpu kernels", "the provider that comes with cotenant"),
     ("docs/first-hour.md", r"^apt-get install", None, "needs root: scripts/walk does it in a clean Debian, and wrote the page"),
+    ("docs/how-to/all-users.md", r"^sudo apt install", None, "needs root: scripts/try-package does it in a clean Debian"),
+    ("docs/how-to/all-users.md", "@serving", "@root", "a group that is here"),
+    ("docs/how-to/all-users.md", r"^(sudo systemctl|systemctl|journalctl) ",
+     None, "needs systemd: scripts/try-package boots it"),
+    ("docs/how-to/containers.md", r"^podman ", None, "needs podman, an image and a GPU; test_live_container makes a container"),
+    ("docs/how-to/inspect.md", r"/usr/local/lib/\S+", "build/bin/kernels-run", "PyTorch is not here"),
+    ("docs/how-to/llama-vllm.md", r"\./libggml-cuda\.so", "build/bin/kernels-run", "llama.cpp is not here"),
+    ("docs/how-to/remove.md", r"^sudo (systemctl|apt)", None, "needs systemd and root: scripts/try-package purges"),
+    ("docs/how-to/remove.md", r"^sudo cotenantd --stop-pools",
+     "cotenantd --stop-pools", "the daemon of this machine is not root's"),
+    ("docs/how-to/spreadsheet.md", r"python3 -m json\.tool \| head -n 20", "python3 -m json.tool >/dev/null",
+     "head ends before the others"),
     ("docs/kernels.md", r"^kernels/build-ptx", None, "it writes into the sources; test_kernels_ptx makes the PTX and compares"),
     ("docs/kernels.md", r"all --size large --pass all", "bfs --pass all", "an interpreter needs minutes for all"),
     ("docs/kernels.md", r"--evictions 20", "--evictions 1", "an interpreter needs a minute for 20"),
