@@ -3,7 +3,7 @@
 cot_unit(consolidate GNU SOURCES bench/consolidate/set*.c LINK cot_launch)
 add_executable(bench_consolidate bench/consolidate/main.c)
 target_compile_definitions(bench_consolidate PRIVATE _GNU_SOURCE=)
-target_link_libraries(bench_consolidate PRIVATE cot_consolidate cot_contention cot_contention_ptx cot_flags)
+target_link_libraries(bench_consolidate PRIVATE cot_consolidate cot_contention cot_contention_ptx cot_flags Threads::Threads)
 
 file(GLOB sources CONFIGURE_DEPENDS bench/consolidate/probe/*.c)
 add_executable(probe-backend ${sources})

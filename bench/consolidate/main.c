@@ -5,16 +5,19 @@
  */
 #include <argp.h>
 #include <errno.h>
+#include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/quote.h"
 #include "bench/consolidate/set.h"
 #include "bench/contention/meter.h"
 
 #define SETTLE_S     0.15 /* before a window, in the same way: clocks and power follow */
-#define WATCH_S	     0.002
+#define WATCH_NS     1000000
 #define MJ_TO_J	     1e-3
 #define ROUNDS_LEAST 3u
 
@@ -30,8 +33,19 @@ struct settings {
 };
 
 struct window {
-	double s, w; /* of a round; below 0: no power was read */
+	double s;	/* of a round, from its first launch to the end of all */
+	double whole_s; /* with the reset before it */
+	double w;	/* below 0: no power was read */
 	uint32_t n_rounds, n_steps;
+};
+
+/* A read of the power takes milliseconds, many times what a round takes; so it has a thread of its
+ * own. */
+struct watcher {
+	const struct cot_meter *meter;
+	struct cot_meter_window power;
+	pthread_t thread;
+	atomic_bool stop;
 };
 
 static volatile sig_atomic_t interrupted;
@@ -113,52 +127,69 @@ static void on_signal(int signal)
 
 /* ---- measuring ---- */
 
-static int round_of(struct cot_set_run *r, enum cot_set_way way, struct cot_error *err)
+static void *watch(void *arg)
 {
+	const struct timespec pause = {.tv_nsec = WATCH_NS};
+	struct watcher *w = arg;
+
+	while (!atomic_load(&w->stop)) {
+		cot_meter_watch(w->meter, &w->power);
+		nanosleep(&pause, NULL);
+	}
+	return NULL;
+}
+
+static int round_of(struct cot_set_run *r, enum cot_set_way way, double *s, struct cot_error *err)
+{
+	double begin_s;
 	int rc = r->needs_reset && way != COT_SET_RESET ? cot_set_round(r, COT_SET_RESET, true, err)
 							: 0;
 
-	return rc ? rc : cot_set_round(r, way, true, err);
+	if (rc)
+		return rc;
+	begin_s = cot_meter_now_s();
+	rc = cot_set_round(r, way, true, err);
+	*s += cot_meter_now_s() - begin_s;
+	return rc;
 }
 
-static int rounds_until(struct cot_set_run *r, enum cot_set_way way, double until_s,
-			const struct cot_meter *meter, struct cot_meter_window *power,
-			uint32_t *ret_n, struct cot_error *err)
+static int rounds_for(struct cot_set_run *r, enum cot_set_way way, double seconds,
+		      struct window *ret, struct cot_error *err)
 {
-	double watched_s = 0, now_s;
+	double begin_s = cot_meter_now_s(), now_s = begin_s, s = 0;
+	uint32_t n = 0;
 	int rc = 0;
 
-	for (*ret_n = 0; !rc && !interrupted; ++*ret_n) {
+	while (!rc && !interrupted && (now_s < begin_s + seconds || n < ROUNDS_LEAST)) {
+		rc = round_of(r, way, &s, err);
 		now_s = cot_meter_now_s();
-		if (now_s >= until_s && *ret_n >= ROUNDS_LEAST)
-			break;
-		if (power && now_s - watched_s >= WATCH_S) {
-			cot_meter_watch(meter, power);
-			watched_s = now_s;
-		}
-		rc = round_of(r, way, err);
+		n++;
 	}
+	*ret = (struct window){.s = s / (n ? n : 1),
+			       .whole_s = (now_s - begin_s) / (n ? n : 1),
+			       .w = -1,
+			       .n_rounds = n};
 	return rc;
 }
 
 static int measure(struct cot_set_run *r, enum cot_set_way way, double seconds,
 		   const struct cot_meter *meter, struct window *ret, struct cot_error *err)
 {
-	struct cot_meter_window power;
-	double begin_s = cot_meter_now_s();
-	uint32_t n;
-	int rc = rounds_until(r, way, begin_s + (seconds < SETTLE_S ? seconds : SETTLE_S), meter,
-			      NULL, &n, err);
+	struct watcher watcher = {.meter = meter};
+	int rc = rounds_for(r, way, seconds < SETTLE_S ? seconds : SETTLE_S, ret, err), failed;
 
 	if (rc)
 		return rc;
-	cot_meter_begin(meter, &power);
-	begin_s = cot_meter_now_s();
-	rc = rounds_until(r, way, begin_s + seconds, meter, &power, &n, err);
-	*ret = (struct window){.s = (cot_meter_now_s() - begin_s) / (n ? n : 1),
-			       .w = cot_meter_watts(&power),
-			       .n_rounds = n,
-			       .n_steps = power.n_steps};
+	cot_meter_begin(meter, &watcher.power);
+	failed = pthread_create(&watcher.thread, NULL, watch, &watcher);
+	if (failed)
+		return cot_error_set(err, -failed, "no thread to watch the power: %s",
+				     strerror(failed));
+	rc = rounds_for(r, way, seconds, ret, err);
+	atomic_store(&watcher.stop, true);
+	pthread_join(watcher.thread, NULL);
+	ret->w = cot_meter_watts(&watcher.power);
+	ret->n_steps = watcher.power.n_steps;
 	return interrupted ? cot_error_set(err, -EINTR, "interrupted") : rc;
 }
 
@@ -167,9 +198,9 @@ static int measure(struct cot_set_run *r, enum cot_set_way way, double seconds,
 static void put_window(FILE *out, const char *name, const struct window *w,
 		       const struct window *resets)
 {
-	double s = w->s - resets->s, j = w->s * w->w - resets->s * resets->w;
+	double j = w->whole_s * w->w - resets->whole_s * resets->w;
 
-	fprintf(out, ",\"%s\":{\"s\":%.9g", name, s);
+	fprintf(out, ",\"%s\":{\"s\":%.9g", name, w->s);
 	if (w->w > 0)
 		fprintf(out, ",\"j\":%.6g,\"w\":%.6g", j, w->w);
 	fprintf(out, ",\"rounds\":%u,\"energy_steps\":%u", w->n_rounds, w->n_steps);
