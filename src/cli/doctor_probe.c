@@ -26,7 +26,8 @@
 #define EMULATED_BLOCK_NS 100000
 #define SETTLE_MS	  10000 /* the daemon leaves a context that is new alone for a while */
 #define SETTLE_STEP_MS	  40
-#define ORDERS		  5 /* on a busy machine the answer to one may be late */
+#define NO_SLICES_MS	  2000 /* channel groups without a slice for so long: the policy sets none */
+#define ORDERS		  5    /* on a busy machine the answer to one may be late */
 
 /* ---- the probe itself ---- */
 
@@ -165,9 +166,11 @@ static bool check_slices(struct cot_findings *f, const char *name, pid_t pid, ui
 {
 	struct cot_finding *finding;
 	long long groups = 0, wanted = 0, got = 0, doubts = 0;
-	unsigned i;
+	unsigned i, without = 0;
 
-	for (i = 0; i < SETTLE_MS / SETTLE_STEP_MS && (!groups || wanted != got); i++) {
+	for (i = 0; i < SETTLE_MS / SETTLE_STEP_MS && without < NO_SLICES_MS / SETTLE_STEP_MS &&
+		    (!groups || !wanted || wanted != got);
+	     i++) {
 		json_t *o = look_up(pid, ret_tenant);
 
 		groups = cot_show_number(o, "channel_groups");
@@ -175,6 +178,7 @@ static bool check_slices(struct cot_findings *f, const char *name, pid_t pid, ui
 		got = cot_show_number(o, "slice_read_back_us");
 		doubts = cot_show_number(o, "doubts");
 		json_decref(o);
+		without = groups && !wanted ? without + 1 : 0;
 		(void)usleep(SETTLE_STEP_MS * 1000);
 	}
 	if (!groups) {
