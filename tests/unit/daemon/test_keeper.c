@@ -330,9 +330,9 @@ static void test_beside_a_daemon(void **state)
 	(void)close(fd);
 	life_remove(COT_LOCK_NAME);
 	assert_int_equal(cot_keeper_stop_pools(&stage.basis), -1);
-	assert_non_null(strstr(stage_log(), "stop that one first"));
+	assert_non_null(strstr(stage_log(), COT_LOCK_NAME " cannot be opened"));
 	strcat(stage.basis.runtime, "/none"); /* nobody is there */
-	assert_int_equal(cot_keeper_stop_pools(&stage.basis), -1);
+	assert_int_equal(cot_keeper_stop_pools(&stage.basis), 0);
 	assert_string_equal(stage_log(), "");
 	assert_int_equal(count_fds(), n);
 }
