@@ -15,6 +15,7 @@ refused() {
 }
 
 for program in smguard-app smguard-remap; do
+	[ -x "$bin/$program" ] || continue # smguard-remap is built with the benchmarks
 	COTENANT=$bin/$program
 	expect 0 --help
 	says "$work/out" "Usage: $program [OPTION...] BENCHMARK"
