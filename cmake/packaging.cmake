@@ -27,14 +27,14 @@ install(FILES "${CMAKE_BINARY_DIR}/cotenant.pc" DESTINATION ${CMAKE_INSTALL_DATA
 install(DIRECTORY include/cotenant DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT dev)
 install(DIRECTORY examples DESTINATION ${CMAKE_INSTALL_DOCDIR}-dev COMPONENT dev)
 
-# NAME.service goes to systemd's system units, NAME.user.service to NAME.service of the users' ones.
+# NAME.service and NAME.socket go to systemd's system units, NAME.user.service and .socket to those of the users.
 # In the files stands /usr/bin; the folder of the programs is known when they are installed. Where a tarball
 # will be unpacked is not; its units name /usr/local.
-cot_glob(services packaging/systemd/*.service)
+cot_glob(services packaging/systemd/*.service packaging/systemd/*.socket)
 foreach(service IN LISTS services)
 	get_filename_component(file "${service}" NAME)
 	set(folder system)
-	if(file MATCHES "\\.user\\.service$")
+	if(file MATCHES "\\.user\\.")
 		set(folder user)
 		string(REPLACE ".user." "." file "${file}")
 	endif()

@@ -7,12 +7,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/signalfd.h>
-#include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include "daemon/access.h"
@@ -23,6 +20,7 @@
 #include "daemon/library.h"
 #include "daemon/lock.h"
 #include "daemon/log.h"
+#include "daemon/manager.h"
 #include "daemon/measure.h"
 #include "daemon/outlive.h"
 #include "daemon/query.h"
@@ -37,29 +35,6 @@
 #define CLOSES_NS (20 * COT_NS_PER_MS)
 /* Between two lines about late deadlines. */
 #define LATE_AGAIN_NS (10 * COT_NS_PER_S)
-
-void cot_daemon_notify(const char *text)
-{
-	struct sockaddr_un address = {.sun_family = AF_UNIX};
-	const char *path = getenv("NOTIFY_SOCKET");
-	size_t n;
-	int fd;
-
-	if (!path || (path[0] != '/' && path[0] != '@'))
-		return;
-	n = strlen(path);
-	if (n >= sizeof(address.sun_path))
-		return;
-	memcpy(address.sun_path, path, n);
-	if (path[0] == '@') /* an abstract name */
-		address.sun_path[0] = '\0';
-	fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	if (fd < 0)
-		return;
-	(void)sendto(fd, text, strlen(text), MSG_NOSIGNAL, (struct sockaddr *)&address,
-		     (socklen_t)(offsetof(struct sockaddr_un, sun_path) + n));
-	(void)close(fd);
-}
 
 /* ---- configuration ---- */
 
@@ -95,7 +70,7 @@ static void reload(struct daemon *d, uid_t uid, pid_t pid)
 	struct cot_error err = {{0}};
 	int rc;
 
-	cot_daemon_notify("RELOADING=1");
+	cot_manager_notify("RELOADING=1");
 	rc = cot_daemon_read_config(d, &config, &err);
 	if (!rc)
 		rc = cot_known_read(&config, &known, &err);
@@ -118,7 +93,7 @@ static void reload(struct daemon *d, uid_t uid, pid_t pid)
 		cot_audit_say(uid, pid, "read %s again: policy %s -> %s", d->basis.config_path,
 			      before, after);
 	}
-	cot_daemon_notify("READY=1");
+	cot_manager_notify("READY=1");
 }
 
 /* ---- events ---- */
@@ -130,7 +105,7 @@ static void stop(struct daemon *d)
 		return;
 	}
 	d->basis.stopping = true;
-	cot_daemon_notify("STOPPING=1");
+	cot_manager_notify("STOPPING=1");
 	log_info("stopping: all programs are thawed and given back to the driver");
 	cot_server_withdraw(&d->server);
 	cot_host_stop(d->basis.host, cot_now_ns());
@@ -181,6 +156,16 @@ static void host_fired(struct cot_timer *timer, uint64_t now_ns)
 	struct daemon *d = COT_CONTAINER_OF(timer, struct daemon, host_timer);
 
 	cot_host_tick(d->basis.host, now_ns);
+}
+
+/* Twice in the time after which the manager would replace us. Only a loop that goes round says it.
+ */
+static void watchdog_fired(struct cot_timer *timer, uint64_t now_ns)
+{
+	struct daemon *d = COT_CONTAINER_OF(timer, struct daemon, watchdog);
+
+	cot_manager_notify("WATCHDOG=1");
+	cot_timer_set(&d->basis.loop, timer, now_ns + cot_manager_watchdog_ns() / 2);
 }
 
 /* Where there are no pidfds. */
@@ -335,6 +320,7 @@ void cot_daemon_wire(struct daemon *d)
 	d->conns.waits.fire = waits_fired;
 	d->basis.watches.poll.fire = poll_fired;
 	d->closes.fire = closes_fired;
+	d->watchdog.fire = watchdog_fired;
 	d->roster.idle.fire = idle_fired;
 	d->conns.queries.fire = cot_query_answer_one;
 	d->roster.stops.fire = cot_tenant_check_stops;
@@ -348,7 +334,10 @@ int cot_daemon_begin(struct daemon *d, struct cot_error *err)
 	int rc = prepare_runtime(d, err);
 
 	if (!rc)
-		rc = cot_lock_take(d->basis.runtime, d->basis.socket_path, &d->lock_fd, err);
+		rc = cot_server_take_over(&d->server, d->basis.socket_path, err);
+	if (!rc)
+		rc = cot_lock_take(d->basis.runtime, d->server.handed ? NULL : d->basis.socket_path,
+				   &d->lock_fd, err);
 	if (rc < 0)
 		return rc;
 	rc = cot_basis_begin(&d->basis);
@@ -375,6 +364,8 @@ int cot_daemon_begin(struct daemon *d, struct cot_error *err)
 	if (rc < 0)
 		return rc;
 	cot_scrape_set(&d->scrape);
+	if (cot_manager_watchdog_ns())
+		cot_timer_set(&d->basis.loop, &d->watchdog, cot_now_ns());
 	return cot_server_publish(&d->server, err);
 }
 

@@ -19,7 +19,7 @@
  *                              host_query.c
  *             of programs      known.c
  *             what it learned  lessons.c
- *   below     no state         log.c, found.c, processes.c, file.c, lesson_text.c
+ *   below     no state         log.c, manager.c, found.c, processes.c, file.c, lesson_text.c
  *
  * Calls upwards go through what cot_daemon_wire() sets: the handlers, and who waits for pools. Only
  * whether a program or pool is ready is looked up, among the connections; and recover.c asks
@@ -47,7 +47,8 @@ struct daemon {
 	struct scrape scrape;
 	struct cot_source signals;
 	struct cot_timer host_timer;
-	struct cot_timer closes; /* what the closer has kept is handed on */
+	struct cot_timer watchdog; /* of the service manager */
+	struct cot_timer closes;   /* what the closer has kept is handed on */
 	int lock_fd;
 	bool config_named; /* by the user: must exist */
 	uint64_t n_late_told, late_again_ns;
@@ -61,8 +62,5 @@ int cot_daemon_begin(struct daemon *d, struct cot_error *err);
  * beginning. */
 void cot_daemon_wire(struct daemon *d);
 void cot_daemon_end(struct daemon *d);
-
-/* Sends sd_notify() text if systemd listens. */
-void cot_daemon_notify(const char *text);
 
 #endif

@@ -60,7 +60,7 @@ static int wait_for(int fd, const char *runtime, const char *socket_path, struct
 		if (errno != EWOULDBLOCK && errno != EINTR)
 			return cot_error_set(err, -errno, "cannot lock %s: %s", runtime,
 					     strerror(errno));
-		if (is_answered(socket_path))
+		if (socket_path && is_answered(socket_path))
 			return cot_error_set(err, -EALREADY, "another cotenantd serves %s already",
 					     runtime);
 		if (cot_now_ns() >= until_ns)

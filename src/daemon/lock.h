@@ -13,7 +13,8 @@
 /*
  * Takes the lock in the folder `runtime`; waits for at most twenty seconds.
  *   0          it is ours, until the descriptor in *ret_fd is closed
- *   -EALREADY  another daemon answers on `socket_path`
+ *   -EALREADY  another daemon answers on `socket_path`; NULL: that says nothing, because a service
+ *              manager listens there for whoever has the lock
  *   -EBUSY     another one holds the lock and does not answer
  * or another -errno. All failures come with a sentence.
  */

@@ -8,10 +8,13 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "daemon/manager.h"
+
 #define LINE_MAX_BYTES 1024
 
 static enum cot_dlog_level max_level = COT_DLOG_INFO;
 static enum cot_dlog_format format = COT_DLOG_PLAIN;
+static const char *journal_path = COT_JOURNAL_SOCKET;
 
 static const char *const level_words[] = {"ERROR", "WARN", "INFO", "DEBUG"};
 static const char *const level_names[] = {"error", "warn", "info", "debug"};
@@ -35,6 +38,11 @@ void cot_daemon_log_init(enum cot_dlog_level level, bool json)
 {
 	max_level = level;
 	format = json ? COT_DLOG_JSON : stderr_is_journal() ? COT_DLOG_JOURNAL : COT_DLOG_PLAIN;
+}
+
+void cot_daemon_log_journal(const char *socket_path)
+{
+	journal_path = socket_path;
 }
 
 bool cot_daemon_log_level(const char *text, enum cot_dlog_level *ret_level)
@@ -96,6 +104,32 @@ static void put_json(enum cot_dlog_level level, const struct cot_dlog_where *whe
 	(void)fputs("}\n", stderr);
 }
 
+/* With fields of their own for what it is about; or as a line, of which the journal knows the
+ * level. */
+static void put_journal(enum cot_dlog_level level, const struct cot_dlog_where *where,
+			const char *message)
+{
+	char priority[4], gpu[12] = "";
+	const struct cot_journal_field fields[] = {
+		{"PRIORITY", priority},
+		{"SYSLOG_IDENTIFIER", "cotenantd"},
+		{"MESSAGE", message},
+		{"COTENANT_GPU", gpu},
+		{"COTENANT_POOL", where ? where->pool : ""},
+	};
+
+	(void)snprintf(priority, sizeof(priority), "%d", priorities[level]);
+	if (where)
+		(void)snprintf(gpu, sizeof(gpu), "%u", where->gpu);
+	if (cot_manager_journal(journal_path, fields, where ? COT_ARRAY_LEN(fields) : 3))
+		return;
+	if (where)
+		(void)fprintf(stderr, "<%s>gpu=%s pool=%s: %s\n", priority, gpu, where->pool,
+			      message);
+	else
+		(void)fprintf(stderr, "<%s>%s\n", priority, message);
+}
+
 void cot_daemon_log(enum cot_dlog_level level, const struct cot_dlog_where *where, const char *fmt,
 		    ...)
 {
@@ -112,8 +146,7 @@ void cot_daemon_log(enum cot_dlog_level level, const struct cot_dlog_where *wher
 		(void)snprintf(fields, sizeof(fields), " gpu=%u pool=%s", where->gpu, where->pool);
 	stamp(time_text, sizeof(time_text));
 	if (format == COT_DLOG_JOURNAL)
-		(void)fprintf(stderr, "<%d>%s%s%s\n", priorities[level], fields + (where != NULL),
-			      where ? ": " : "", message);
+		put_journal(level, where, message);
 	else if (format == COT_DLOG_PLAIN)
 		(void)fprintf(stderr, "%s %s cotenantd[%d]%s: %s\n", time_text, level_words[level],
 			      (int)getpid(), fields, message);

@@ -1,6 +1,7 @@
 /*
  * The daemon's log: lines on stderr. Plain lines carry the time and the level; under systemd's
- * journal, which adds both itself, a "<N>" prefix; with COT_DLOG_JSON one object per line.
+ * journal, which adds both itself, entries with the fields COTENANT_GPU and COTENANT_POOL (or,
+ * where it does not take them, a "<N>" prefix); with COT_DLOG_JSON one object per line.
  */
 #ifndef COT_DAEMON_LOG_H
 #define COT_DAEMON_LOG_H
@@ -14,6 +15,8 @@ enum cot_dlog_format { COT_DLOG_PLAIN, COT_DLOG_JOURNAL, COT_DLOG_JSON };
 
 /* Chooses plain or journal by itself, unless `json`. */
 void cot_daemon_log_init(enum cot_dlog_level level, bool json);
+/* Where the journal takes entries with fields, other than at COT_JOURNAL_SOCKET. */
+void cot_daemon_log_journal(const char *socket_path);
 bool cot_daemon_log_level(const char *text, enum cot_dlog_level *ret_level);
 
 /* What a line is about: in JSON fields of their own. */

@@ -12,6 +12,7 @@
 #include "daemon/daemon.h"
 #include "daemon/keeper.h"
 #include "daemon/log.h"
+#include "daemon/manager.h"
 #include "daemon/state.h"
 #include "text/json.h"
 #include "text/number.h"
@@ -154,7 +155,7 @@ static int serve(struct daemon *d, const struct arguments *a)
 	log_info("cotenantd " COT_VERSION " serves %u GPU%s on %s, policy '%s'", d->basis.gpus.n,
 		 d->basis.gpus.n == 1 ? "" : "s", d->basis.socket_path,
 		 d->basis.config.policy->name);
-	cot_daemon_notify("READY=1");
+	cot_manager_notify("READY=1");
 	tell_starter(a, true);
 	if (d->roster.exit_idle_ms && !cot_tenant_count(&d->roster))
 		cot_timer_set(&d->basis.loop, &d->roster.idle,

@@ -15,6 +15,7 @@
 #include "daemon/basis.h"
 #include "daemon/conn.h"
 #include "daemon/log.h"
+#include "daemon/manager.h"
 #include "daemon/peer.h"
 #include "daemon/roster.h"
 
@@ -326,40 +327,41 @@ static void hidden_path(const struct server *s, char path[COT_PATH_TEXT_MAX])
 	(void)cot_paths_join(path, s->basis->runtime, COT_SOCKET_HIDDEN, NULL);
 }
 
-/* Connections inherit it. */
+/* Connections inherit it. Those that have come to a manager's socket before had no chance. */
 static void guard(struct server *s)
 {
 	static const int no, yes = 1;
 
-	s->conns->guarded =
-		setsockopt(s->listener.fd, SOL_SOCKET, SO_PASSRIGHTS, &no, sizeof(no)) == 0;
+	s->conns->guarded = !s->handed && setsockopt(s->listener.fd, SOL_SOCKET, SO_PASSRIGHTS, &no,
+						     sizeof(no)) == 0;
 	if (!s->conns->guarded) /* for cot_closer_look() */
 		(void)setsockopt(s->listener.fd, SOL_SOCKET, SO_PASSCRED, &yes, sizeof(yes));
 }
 
-int cot_server_open(struct server *s, struct cot_error *err)
+int cot_server_take_over(struct server *s, const char *path, struct cot_error *err)
+{
+	int rc = cot_manager_socket(path, &s->listener.fd, err);
+
+	s->handed = !rc && s->listener.fd >= 0;
+	return rc;
+}
+
+/* A socket of our own, that listens. */
+static int make_listener(struct server *s, const char *path, struct cot_error *err)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
 	mode_t mode = s->basis->config.other_users ? 0666 : 0600;
-	char path[COT_PATH_TEXT_MAX];
 	mode_t mask;
-	unsigned i;
 	int rc;
 
-	for (i = 0; i < MAX_CONNS; i++)
-		s->conns->all[i] = conn_unused(s->conns);
-	s->conns->pauses.fire = end_pauses;
 	if (strlen(s->basis->socket_path) >= sizeof(address.sun_path))
 		return cot_error_set(err, -ENAMETOOLONG,
 				     "the socket's path '%s' is longer than %zu bytes; set "
 				     "COTENANT_RUNTIME_DIR to a shorter one",
 				     s->basis->socket_path, sizeof(address.sun_path) - 1);
-	hidden_path(s, path);
 	(void)snprintf(address.sun_path, sizeof(address.sun_path), "%s", path);
-	s->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	s->listener.fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	s->listener.ready = listener_ready;
-	if (s->listener.fd < 0 || s->spare_fd < 0)
+	if (s->listener.fd < 0)
 		return cot_error_set(err, -errno, "cannot make a socket: %s", strerror(errno));
 	(void)unlink(path); /* left by one that was killed: we hold the lock */
 	mask = umask(0777 & ~mode);
@@ -368,8 +370,32 @@ int cot_server_open(struct server *s, struct cot_error *err)
 	guard(s);
 	if (!rc && listen(s->listener.fd, BACKLOG) < 0)
 		rc = -errno;
-	if (!rc)
-		rc = cot_loop_add(&s->basis->loop, &s->listener, EPOLLIN);
+	if (rc < 0)
+		return cot_error_set(err, rc, "cannot listen on %s: %s", path, strerror(-rc));
+	return 0;
+}
+
+int cot_server_open(struct server *s, struct cot_error *err)
+{
+	char path[COT_PATH_TEXT_MAX];
+	unsigned i;
+	int rc = 0;
+
+	for (i = 0; i < MAX_CONNS; i++)
+		s->conns->all[i] = conn_unused(s->conns);
+	s->conns->pauses.fire = end_pauses;
+	hidden_path(s, path);
+	s->listener.ready = listener_ready;
+	s->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	if (s->spare_fd < 0)
+		return cot_error_set(err, -errno, "cannot make a socket: %s", strerror(errno));
+	if (s->handed)
+		guard(s);
+	else
+		rc = make_listener(s, path, err);
+	if (rc < 0)
+		return rc;
+	rc = cot_loop_add(&s->basis->loop, &s->listener, EPOLLIN);
 	if (rc < 0)
 		return cot_error_set(err, rc, "cannot listen on %s: %s", path, strerror(-rc));
 	return 0;
@@ -379,6 +405,10 @@ int cot_server_publish(struct server *s, struct cot_error *err)
 {
 	char path[COT_PATH_TEXT_MAX];
 
+	if (s->handed) {
+		cot_server_set_access(s);
+		return 0;
+	}
 	hidden_path(s, path);
 	if (rename(path, s->basis->socket_path) == 0)
 		return 0;
@@ -413,11 +443,13 @@ void cot_server_withdraw(struct server *s)
 {
 	if (s->listener.fd < 0)
 		return;
-	(void)unlink(s->basis->socket_path);
+	if (!s->handed)
+		(void)unlink(s->basis->socket_path);
 	cot_timer_clear(&s->listener_timer);
 	cot_loop_remove(&s->basis->loop, &s->listener);
-	(void)shutdown(s->listener.fd, SHUT_RDWR);
-	if (s->conns->guarded)
+	if (!s->handed)
+		(void)shutdown(s->listener.fd, SHUT_RDWR);
+	if (s->conns->guarded || s->handed)
 		(void)close(s->listener.fd);
 	else /* files may wait in connections that were not accepted */
 		cot_closer_keep(&s->conns->closer, s->listener.fd);

@@ -5,6 +5,7 @@
 #ifndef COT_DAEMON_SERVER_H
 #define COT_DAEMON_SERVER_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/error.h"
@@ -18,10 +19,13 @@ struct server {
 	struct conns *conns;
 	struct cot_source listener;
 	struct cot_timer listener_timer; /* after the descriptors ran out */
+	bool handed; /* the service manager's: it stays, with who waits in it, when we end */
 	int spare_fd;
 	uint64_t told_ns; /* of descriptors that ran out */
 };
 
+/* Takes the socket that the service manager has for us, if there is one. */
+int cot_server_take_over(struct server *s, const char *path, struct cot_error *err);
 /* Listens, but cannot be found until it is published. */
 int cot_server_open(struct server *s, struct cot_error *err);
 int cot_server_publish(struct server *s, struct cot_error *err);

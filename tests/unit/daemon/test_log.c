@@ -123,6 +123,7 @@ static void test_journal(void **state)
 		 (unsigned long)st.st_ino);
 	setenv("JOURNAL_STREAM", stream, 1);
 	cot_daemon_log_init(COT_DLOG_DEBUG, false);
+	cot_daemon_log_journal("/no/such/socket");
 	log_error("a");
 	assert_string_equal(stage_log(), "<3>a\n");
 	log_warn("b");

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "daemon/lock.h"
+#include "daemon/manager.h"
 #include "whole_stage.h"
 
 /* ---- beginning ---- */
@@ -325,18 +326,18 @@ static void test_notes(void **state)
 	(void)state;
 	snprintf(name, sizeof(name), "@cotenant-test-%06d", (int)getpid() % 1000000);
 	hear_notes(name);
-	cot_daemon_notify("HELLO=1");
+	cot_manager_notify("HELLO=1");
 	assert_string_equal(notes(), "HELLO=1");
 	/* Nobody there, no such place, no name: nothing happens. */
 	assert_int_equal(setenv("NOTIFY_SOCKET", "/no/such/socket", 1), 0);
-	cot_daemon_notify("HELLO=2");
+	cot_manager_notify("HELLO=2");
 	memset(longer, '@', sizeof(longer) - 1);
 	assert_int_equal(setenv("NOTIFY_SOCKET", longer, 1), 0);
-	cot_daemon_notify("HELLO=3");
+	cot_manager_notify("HELLO=3");
 	assert_int_equal(setenv("NOTIFY_SOCKET", name + 1, 1), 0);
-	cot_daemon_notify("HELLO=4");
+	cot_manager_notify("HELLO=4");
 	(void)unsetenv("NOTIFY_SOCKET");
-	cot_daemon_notify("HELLO=5");
+	cot_manager_notify("HELLO=5");
 	assert_string_equal(notes(), "");
 }
 
