@@ -47,6 +47,7 @@ _cotenant_options()
 	profile) echo "--class= --sizes= --parts= --requests= --output= --emulate= --progress $common" ;;
 	set) echo "--class= --weight= --slice= --mode= --block= --quota= --reserve= --sms= --pace= --p99= --slowdown= --rate=
 			--json $common" ;;
+	record) echo "--output= --for= --interval= --limit= $common" ;;
 	top) echo "--once --interval= --sort= --reverse --filter= $common" ;;
 	ps) echo "--wide --json $common" ;;
 	stats) echo "--wide --format= --json $common" ;;
@@ -115,6 +116,8 @@ _cotenant_value()
 	--output)
 		if [[ $command == profile ]]; then
 			_cotenant_files '\.knowledge$' "$2"
+		elif [[ $command == record ]]; then
+			_cotenant_files '\.cot(\.gz)?$' "$2"
 		else
 			_cotenant_files '\.ptx$' "$2"
 		fi
@@ -128,7 +131,7 @@ _cotenant_value()
 	--csv) ((equals)) && _cotenant_files '\.csv$' "$2" ;;
 	--timeline) _cotenant_files '\.json(\.gz)?$' "$2" ;;
 	--report) _cotenant_files '\.html$' "$2" ;;
-	--interval | --filter | --set | --seed | --seeds | --gpus | --per-gpu | --margin | --seconds | --random | --emulate-seed | --threads | --jitter | --sizes | --parts | --requests | --min-gain | --train | --train-with | --scenario) COMPREPLY=() ;;
+	--interval | --for | --limit | --filter | --set | --seed | --seeds | --gpus | --per-gpu | --margin | --seconds | --random | --emulate-seed | --threads | --jitter | --sizes | --parts | --requests | --min-gain | --train | --train-with | --scenario) COMPREPLY=() ;;
 	*) return 1 ;;
 	esac
 }
@@ -175,7 +178,7 @@ _cotenant()
 
 	COMPREPLY=()
 	if ((COMP_CWORD == 1)); then
-		_cotenant_words 'run ps top set freeze thaw stats policy explain profile doctor sim compare sweep plan model reproduce inspect ptx list help
+		_cotenant_words 'run ps top set freeze thaw stats policy explain record profile doctor sim compare sweep plan model reproduce inspect ptx list help
 			--help --usage --version' "$cur"
 		return
 	fi
@@ -214,7 +217,7 @@ _cotenant()
 	policy) _cotenant_words "$(_cotenant_list policies) auto" "$cur" ;;
 	explain) _cotenant_words "$(_cotenant_tenants | grep -v ^pool:)" "$cur" ;;
 	help)
-		_cotenant_words 'run ps top set freeze thaw stats policy explain profile doctor sim compare sweep plan model reproduce inspect ptx list' \
+		_cotenant_words 'run ps top set freeze thaw stats policy explain record profile doctor sim compare sweep plan model reproduce inspect ptx list' \
 			"$cur"
 		;;
 	esac
