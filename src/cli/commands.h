@@ -32,6 +32,7 @@ int cot_cmd_profile(int argc, char **argv);
 int cot_cmd_ps(int argc, char **argv);
 int cot_cmd_ptx(int argc, char **argv);
 int cot_cmd_record(int argc, char **argv);
+int cot_cmd_report(int argc, char **argv);
 int cot_cmd_reproduce(int argc, char **argv);
 int cot_cmd_run(int argc, char **argv);
 int cot_cmd_set(int argc, char **argv);

@@ -28,6 +28,7 @@ static const struct cot_command commands[] = {
 	{"policy", "show the policies and which is at work, or change it", cot_cmd_policy},
 	{"explain", "show what the policy does with a program, and why", cot_cmd_explain},
 	{"record", "write down a live run: requests, changes, rates", cot_cmd_record},
+	{"report", "make a page and a timeline of a recording", cot_cmd_report},
 	{"profile", "measure a program on parts of the GPU, for predictions", cot_cmd_profile},
 	{"doctor", "say what works on this machine, and what to do", cot_cmd_doctor},
 	{"sim", "play a scenario on the simulated GPU", cot_cmd_sim},

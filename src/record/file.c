@@ -47,7 +47,8 @@ static int take(gzFile in, const char *path, char **ret_bytes, size_t *ret_size,
 	return 0;
 }
 
-int cot_record_read(const char *path, struct cot_record *ret, struct cot_error *err)
+int cot_record_read(const char *path, struct cot_record *ret, char ret_sha256[COT_SHA256_TEXT],
+		    struct cot_error *err)
 {
 	char *bytes = NULL;
 	size_t size = 0;
@@ -64,6 +65,8 @@ int cot_record_read(const char *path, struct cot_record *ret, struct cot_error *
 	if (rc)
 		return rc;
 	rc = cot_record_parse(path, bytes, size, ret, err);
+	if (!rc && ret_sha256)
+		(void)cot_sha256(bytes, size, ret_sha256);
 	free(bytes);
 	return rc;
 }

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "base/sha256.h"
 
 #define COT_RECORD_SCHEMA	"cotenant.record/1"
 #define COT_RECORD_SIZE_MAX	(256u << 20) /* of a file, unpacked */
@@ -77,8 +78,9 @@ struct cot_record {
 /* `name` is for messages. -EINVAL, -ENOMEM. Release with cot_record_finish(). */
 int cot_record_parse(const char *name, const char *bytes, size_t size, struct cot_record *ret,
 		     struct cot_error *err);
-/* The same of a file, packed or not. */
-int cot_record_read(const char *path, struct cot_record *ret, struct cot_error *err);
+/* The same of a file, packed or not; the hash is that of its lines, unpacked. NULL: not wanted. */
+int cot_record_read(const char *path, struct cot_record *ret, char ret_sha256[COT_SHA256_TEXT],
+		    struct cot_error *err);
 void cot_record_finish(struct cot_record *r);
 
 /* ---- what follows from it ---- */

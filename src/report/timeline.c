@@ -4,13 +4,12 @@
 #include <stdlib.h>
 
 #include "base/quote.h"
+#include "report/events.h"
 #include "report/format.h"
 
 /*
- * Format: "Trace Event Format", Google. pid and tid are only names of tracks here:
- * those of SMs, then two for each application, the CPU side and its kernels. Thread 0 is left out
- * and no number is used in both processes, because some viewers see the idle task or one thread
- * there.
+ * Tracks: those of SMs, then two for each application, the CPU side and its kernels. No number is
+ * used in both processes, because some viewers see one thread there.
  */
 #define PID_GPU		 1u
 #define PID_APPS	 2u
@@ -35,8 +34,7 @@ struct part {
 
 struct cot_timeline {
 	const struct cot_scenario *sc;
-	FILE *out;
-	const char *separator;
+	struct cot_events events;
 	struct interval sms[COT_MAX_SMS];
 	struct interval apps[COT_MAX_APPS];
 	struct part parts[COT_MAX_APPS];
@@ -54,69 +52,22 @@ static const char *const app_activities[] = {
 	[COT_APP_WAIT] = "wait",
 };
 
-static void open_event(struct cot_timeline *tl, const char *phase, unsigned pid, unsigned tid)
-{
-	(void)fprintf(tl->out, "%s{\"ph\":\"%s\",\"pid\":%u,\"tid\":%u,\"name\":", tl->separator,
-		      phase, pid, tid);
-	tl->separator = ",\n";
-}
-
-static void open_complete(struct cot_timeline *tl, unsigned pid, unsigned tid, const char *name)
-{
-	open_event(tl, "X", pid, tid);
-	cot_quote_write(tl->out, name);
-}
-
-static void write_times(struct cot_timeline *tl, uint64_t begin_ps, uint64_t end_ps)
-{
-	struct cot_text ts, dur;
-
-	(void)fprintf(tl->out, ",\"ts\":%s,\"dur\":%s", cot_format_exact_us(&ts, begin_ps, false),
-		      cot_format_exact_us(&dur, end_ps - begin_ps, false));
-}
-
-/* A metadata event with one argument: a string, or a number when `text` is NULL. */
-static void metadata(struct cot_timeline *tl, unsigned pid, unsigned tid, const char *what,
-		     const char *key, const char *text, const char *text2, unsigned number)
-{
-	char joined[COT_NAME_MAX + 32];
-
-	open_event(tl, "M", pid, tid);
-	(void)fprintf(tl->out, "\"%s\",\"args\":{\"%s\":", what, key);
-	if (text) {
-		(void)snprintf(joined, sizeof(joined), "%s%s", text, text2);
-		cot_quote_write(tl->out, joined);
-	} else {
-		(void)fprintf(tl->out, "%u", number);
-	}
-	(void)fputs("}}", tl->out);
-}
-
-static void track(struct cot_timeline *tl, unsigned pid, unsigned tid, const char *name,
-		  const char *suffix)
-{
-	metadata(tl, pid, tid, "thread_name", "name", name, suffix, 0);
-	metadata(tl, pid, tid, "thread_sort_index", "sort_index", NULL, NULL, tid);
-}
-
 static void header(struct cot_timeline *tl)
 {
 	const struct cot_scenario *sc = tl->sc;
 	char name[32];
 	uint32_t i;
 
-	(void)fputs("{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n", tl->out);
-	metadata(tl, PID_GPU, TID_SM(0), "process_name", "name", "GPU", "", 0);
-	metadata(tl, PID_GPU, TID_SM(0), "process_sort_index", "sort_index", NULL, NULL, 1);
-	metadata(tl, PID_APPS, TID_CPU(0), "process_name", "name", "Apps", "", 0);
-	metadata(tl, PID_APPS, TID_CPU(0), "process_sort_index", "sort_index", NULL, NULL, 2);
+	cot_events_process(&tl->events, PID_GPU, TID_SM(0), "GPU", 1);
+	cot_events_process(&tl->events, PID_APPS, TID_CPU(0), "Apps", 2);
 	for (i = 0; i < sc->gpu.n_sms; i++) {
 		(void)snprintf(name, sizeof(name), "SM %" PRIu32, i);
-		track(tl, PID_GPU, TID_SM(i), name, "");
+		cot_events_track(&tl->events, PID_GPU, TID_SM(i), name, "");
 	}
 	for (i = 0; i < sc->n_apps; i++) {
-		track(tl, PID_APPS, TID_CPU(i), sc->apps[i].name, "");
-		track(tl, PID_APPS, TID_KERNELS(i), sc->apps[i].name, ": kernels");
+		cot_events_track(&tl->events, PID_APPS, TID_CPU(i), sc->apps[i].name, "");
+		cot_events_track(&tl->events, PID_APPS, TID_KERNELS(i), sc->apps[i].name,
+				 ": kernels");
 	}
 }
 
@@ -128,8 +79,7 @@ struct cot_timeline *cot_timeline_create(const struct cot_scenario *sc, FILE *ou
 	if (!tl)
 		return NULL;
 	tl->sc = sc;
-	tl->out = out;
-	tl->separator = "";
+	cot_events_begin(&tl->events, out, "ns");
 	for (i = 0; i < COT_MAX_SMS; i++)
 		tl->sms[i].app = COT_NO_APP;
 	for (i = 0; i < COT_MAX_APPS; i++)
@@ -150,10 +100,11 @@ static void end_sm(struct cot_timeline *tl, uint32_t sm, uint64_t t_ps)
 	const char *app;
 
 	if (was->activity == COT_SM_GATED && was->begin_ps != t_ps) {
-		open_complete(tl, PID_GPU, TID_SM(sm), sm_activities[COT_SM_GATED]);
-		(void)fputs(",\"cat\":\"gated\"", tl->out);
-		write_times(tl, was->begin_ps, t_ps);
-		(void)fputs("}", tl->out);
+		cot_events_open_complete(&tl->events, PID_GPU, TID_SM(sm),
+					 sm_activities[COT_SM_GATED]);
+		(void)fputs(",\"cat\":\"gated\"", tl->events.out);
+		cot_events_times(&tl->events, was->begin_ps, t_ps);
+		(void)fputs("}", tl->events.out);
 		return;
 	}
 	if (was->activity == COT_SM_IDLE || was->app == COT_NO_APP || was->begin_ps == t_ps)
@@ -162,14 +113,14 @@ static void end_sm(struct cot_timeline *tl, uint32_t sm, uint64_t t_ps)
 	(void)snprintf(name, sizeof(name), "%s%s%s: %s",
 		       was->activity == COT_SM_RUN ? "" : sm_activities[was->activity],
 		       was->activity == COT_SM_RUN ? "" : " ", app, was->kernel ? was->kernel : "");
-	open_complete(tl, PID_GPU, TID_SM(sm), name);
-	(void)fprintf(tl->out, ",\"cat\":\"%s\"", sm_activities[was->activity]);
-	write_times(tl, was->begin_ps, t_ps);
-	(void)fputs(",\"args\":{\"app\":", tl->out);
-	cot_quote_write(tl->out, app);
-	(void)fputs(",\"kernel\":", tl->out);
-	cot_quote_write(tl->out, was->kernel ? was->kernel : "");
-	(void)fputs("}}", tl->out);
+	cot_events_open_complete(&tl->events, PID_GPU, TID_SM(sm), name);
+	(void)fprintf(tl->events.out, ",\"cat\":\"%s\"", sm_activities[was->activity]);
+	cot_events_times(&tl->events, was->begin_ps, t_ps);
+	(void)fputs(",\"args\":{\"app\":", tl->events.out);
+	cot_quote_write(tl->events.out, app);
+	(void)fputs(",\"kernel\":", tl->events.out);
+	cot_quote_write(tl->events.out, was->kernel ? was->kernel : "");
+	(void)fputs("}}", tl->events.out);
 }
 
 static void on_sm_changed(void *arg, uint64_t t_ps, uint32_t sm, enum cot_sm_activity activity,
@@ -187,10 +138,11 @@ static void end_app(struct cot_timeline *tl, uint32_t app, uint64_t t_ps)
 
 	if (was->begin_ps == t_ps)
 		return;
-	open_complete(tl, PID_APPS, TID_CPU(app), app_activities[was->activity]);
-	(void)fputs(",\"cat\":\"app\"", tl->out);
-	write_times(tl, was->begin_ps, t_ps);
-	(void)fputs("}", tl->out);
+	cot_events_open_complete(&tl->events, PID_APPS, TID_CPU(app),
+				 app_activities[was->activity]);
+	(void)fputs(",\"cat\":\"app\"", tl->events.out);
+	cot_events_times(&tl->events, was->begin_ps, t_ps);
+	(void)fputs("}", tl->events.out);
 }
 
 static void on_app_changed(void *arg, uint64_t t_ps, uint32_t app, enum cot_app_activity activity)
@@ -210,11 +162,11 @@ static void end_part(struct cot_timeline *tl, uint32_t app, uint64_t t_ps)
 	if (!was->shown || was->since_ps == t_ps)
 		return;
 	(void)snprintf(name, sizeof(name), "SMs %" PRIu32 " to %" PRIu32, was->begin, was->end - 1);
-	open_complete(tl, PID_APPS, TID_PART(app), name);
-	(void)fputs(",\"cat\":\"part\"", tl->out);
-	write_times(tl, was->since_ps, t_ps);
-	(void)fprintf(tl->out, ",\"args\":{\"first\":%" PRIu32 ",\"sms\":%" PRIu32 "}}", was->begin,
-		      was->end - was->begin);
+	cot_events_open_complete(&tl->events, PID_APPS, TID_PART(app), name);
+	(void)fputs(",\"cat\":\"part\"", tl->events.out);
+	cot_events_times(&tl->events, was->since_ps, t_ps);
+	(void)fprintf(tl->events.out, ",\"args\":{\"first\":%" PRIu32 ",\"sms\":%" PRIu32 "}}",
+		      was->begin, was->end - was->begin);
 }
 
 /* Programs that are never placed have no such track. */
@@ -223,7 +175,8 @@ static void on_part_changed(void *arg, uint64_t t_ps, uint32_t app, uint32_t beg
 	struct cot_timeline *tl = arg;
 
 	if (!tl->parts[app].shown)
-		track(tl, PID_APPS, TID_PART(app), tl->sc->apps[app].name, ": part");
+		cot_events_track(&tl->events, PID_APPS, TID_PART(app), tl->sc->apps[app].name,
+				 ": part");
 	end_part(tl, app, t_ps);
 	tl->parts[app] = (struct part){.shown = true, .since_ps = t_ps, .begin = begin, .end = end};
 }
@@ -233,12 +186,12 @@ static void on_kernel_done(void *arg, uint64_t begin_ps, uint64_t end_ps, uint32
 {
 	struct cot_timeline *tl = arg;
 
-	open_complete(tl, PID_APPS, TID_KERNELS(app), kernel);
-	(void)fputs(",\"cat\":\"kernel\"", tl->out);
-	write_times(tl, begin_ps, end_ps);
-	(void)fputs(",\"args\":{\"app\":", tl->out);
-	cot_quote_write(tl->out, tl->sc->apps[app].name);
-	(void)fputs("}}", tl->out);
+	cot_events_open_complete(&tl->events, PID_APPS, TID_KERNELS(app), kernel);
+	(void)fputs(",\"cat\":\"kernel\"", tl->events.out);
+	cot_events_times(&tl->events, begin_ps, end_ps);
+	(void)fputs(",\"args\":{\"app\":", tl->events.out);
+	cot_quote_write(tl->events.out, tl->sc->apps[app].name);
+	(void)fputs("}}", tl->events.out);
 }
 
 /* A mark on the track of the application where a run ends. */
@@ -247,10 +200,11 @@ static void on_run_done(void *arg, uint64_t begin_ps, uint64_t end_ps, uint32_t 
 	struct cot_timeline *tl = arg;
 	struct cot_text t;
 
-	open_event(tl, "i", PID_APPS, TID_CPU(app));
-	(void)fprintf(tl->out, "\"run %" PRIu64 " done\",\"cat\":\"run\",\"s\":\"t\",\"ts\":%s",
-		      run, cot_format_exact_us(&t, end_ps, false));
-	(void)fprintf(tl->out, ",\"args\":{\"turnaround_us\":%s}}",
+	cot_events_open(&tl->events, "i", PID_APPS, TID_CPU(app));
+	(void)fprintf(tl->events.out,
+		      "\"run %" PRIu64 " done\",\"cat\":\"run\",\"s\":\"t\",\"ts\":%s", run,
+		      cot_format_exact_us(&t, end_ps, false));
+	(void)fprintf(tl->events.out, ",\"args\":{\"turnaround_us\":%s}}",
 		      cot_format_exact_us(&t, end_ps - begin_ps, false));
 }
 
@@ -258,14 +212,7 @@ static void on_run_done(void *arg, uint64_t begin_ps, uint64_t end_ps, uint32_t 
 static void counter(struct cot_timeline *tl, uint64_t t_ps, const char *name, const char *suffix,
 		    double value)
 {
-	char joined[COT_NAME_MAX + 32];
-	struct cot_text t;
-
-	(void)snprintf(joined, sizeof(joined), "%s%s", name, suffix);
-	open_event(tl, "C", PID_APPS, TID_CPU(0));
-	cot_quote_write(tl->out, joined);
-	(void)fprintf(tl->out, ",\"ts\":%s,\"args\":{\"value\":%.15g}}",
-		      cot_format_exact_us(&t, t_ps, false), value);
+	cot_events_counter(&tl->events, PID_APPS, TID_CPU(0), t_ps, name, suffix, value);
 }
 
 static void on_epoch_done(void *arg, const struct cot_sim_epoch *e)
@@ -302,5 +249,5 @@ void cot_timeline_finish(struct cot_timeline *tl, uint64_t end_ps)
 		end_app(tl, i, end_ps);
 	for (i = 0; i < tl->sc->n_apps; i++)
 		end_part(tl, i, end_ps);
-	(void)fputs("\n]}\n", tl->out);
+	cot_events_end(&tl->events);
 }

@@ -1,0 +1,33 @@
+/*
+ * A recording of a live run (record/record.h) for people: tables for a terminal, a page, a
+ * timeline for Perfetto; and for other programs, JSON. Pure but for the streams.
+ */
+#ifndef COT_REPORT_RECORDING_H
+#define COT_REPORT_RECORDING_H
+
+#include <jansson.h>
+#include <stdio.h>
+
+#include "record/record.h"
+#include "report/origin.h"
+#include "report/table.h"
+
+/* The limit of a target in ms; 0: it has none in time. */
+double cot_recording_limit_ms(const struct cot_record_program *p);
+/* Responses where there are some, else services. */
+const struct cot_record_times *cot_recording_times(const struct cot_record_total *t);
+
+/* A row for each program. NULL when out of memory. */
+struct cot_table *cot_recording_table(const struct cot_record *r);
+/* "NVIDIA H200, policy slo, 2 programs, 60.0 s". */
+#define COT_RECORDING_DESCRIPTION_MAX 192
+void cot_recording_describe(const struct cot_record *r, char text[COT_RECORDING_DESCRIPTION_MAX]);
+
+/* -ENOMEM. */
+int cot_recording_print_html(const struct cot_record *r, const struct cot_origin *origin,
+			     FILE *out);
+/* "cotenant.report/1". NULL when out of memory. */
+json_t *cot_recording_json(const struct cot_record *r);
+void cot_recording_print_timeline(const struct cot_record *r, FILE *out);
+
+#endif
