@@ -11,6 +11,8 @@
 #include "daemon/manager.h"
 
 #define LINE_MAX_BYTES 1024
+#define TRAFFIC_LINES  60u /* in TRAFFIC_S */
+#define TRAFFIC_S      60
 
 static enum cot_dlog_level max_level = COT_DLOG_INFO;
 static enum cot_dlog_format format = COT_DLOG_PLAIN;
@@ -152,4 +154,44 @@ void cot_daemon_log(enum cot_dlog_level level, const struct cot_dlog_where *wher
 			      (int)getpid(), fields, message);
 	else
 		put_json(level, where, time_text, message);
+}
+
+/* ---- lines that may be many ---- */
+
+static struct {
+	time_t since_s;
+	unsigned n_lines, n_more;
+} traffic;
+
+static bool is_too_much(void)
+{
+	struct timespec now;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &now);
+	if (!traffic.n_lines || now.tv_sec - traffic.since_s >= TRAFFIC_S) {
+		if (traffic.n_more)
+			log_info("%u more lines about programs that came or went were left out "
+				 "in the minute before; --log-level debug shows them",
+				 traffic.n_more);
+		traffic.since_s = now.tv_sec;
+		traffic.n_lines = traffic.n_more = 0;
+	}
+	if (traffic.n_lines < TRAFFIC_LINES) {
+		traffic.n_lines++;
+		return false;
+	}
+	if (max_level < COT_DLOG_DEBUG)
+		traffic.n_more++;
+	return true;
+}
+
+void cot_daemon_log_traffic(const char *fmt, ...)
+{
+	char message[LINE_MAX_BYTES];
+	va_list args;
+
+	va_start(args, fmt);
+	(void)vsnprintf(message, sizeof(message), fmt, args);
+	va_end(args);
+	cot_daemon_log(is_too_much() ? COT_DLOG_DEBUG : COT_DLOG_INFO, NULL, "%s", message);
 }

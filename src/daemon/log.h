@@ -29,9 +29,16 @@ struct cot_dlog_where {
 void cot_daemon_log(enum cot_dlog_level level, const struct cot_dlog_where *where, const char *fmt,
 		    ...) COT_PRINTF(3, 4);
 
-#define log_error(...) cot_daemon_log(COT_DLOG_ERROR, NULL, __VA_ARGS__)
-#define log_warn(...)  cot_daemon_log(COT_DLOG_WARN, NULL, __VA_ARGS__)
-#define log_info(...)  cot_daemon_log(COT_DLOG_INFO, NULL, __VA_ARGS__)
-#define log_debug(...) cot_daemon_log(COT_DLOG_DEBUG, NULL, __VA_ARGS__)
+/*
+ * What is said of each program that comes or goes. Where they come by the thousand, what is more
+ * than 60 such lines a minute is said with COT_DLOG_DEBUG, and counted in a line after that minute.
+ */
+void cot_daemon_log_traffic(const char *fmt, ...) COT_PRINTF(1, 2);
+
+#define log_error(...)	 cot_daemon_log(COT_DLOG_ERROR, NULL, __VA_ARGS__)
+#define log_warn(...)	 cot_daemon_log(COT_DLOG_WARN, NULL, __VA_ARGS__)
+#define log_info(...)	 cot_daemon_log(COT_DLOG_INFO, NULL, __VA_ARGS__)
+#define log_debug(...)	 cot_daemon_log(COT_DLOG_DEBUG, NULL, __VA_ARGS__)
+#define log_traffic(...) cot_daemon_log_traffic(__VA_ARGS__)
 
 #endif

@@ -144,8 +144,8 @@ static void finish(struct conn *c, const struct cot_msg_register *m, const struc
 		   m->reserve || m->memory_mib || c->basis->config.policy->places;
 	t->pool = at->pool;
 	cot_tenant_announce(t);
-	log_info("new %s program '%s' (id %u, process %d) in %s", cot_class_words[t->cls], t->name,
-		 t->id, (int)c->pid, place_name(at->pool, text));
+	log_traffic("new %s program '%s' (id %u, process %d) in %s", cot_class_words[t->cls],
+		    t->name, t->id, (int)c->pid, place_name(at->pool, text));
 	note = cot_memory_note(c->in, t);
 	send_registered(c, m->h.seq, t, m->gpu, note ? note : at->note);
 }

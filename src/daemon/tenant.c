@@ -382,7 +382,7 @@ void cot_tenant_end(struct tenant *t)
 	t->search = SEARCH_SETTLED;
 	if (t->n_conns) /* the end of the last one asks again */
 		return;
-	log_info("program '%s' (id %u) ended", t->name, id);
+	log_traffic("program '%s' (id %u) ended", t->name, id);
 	(void)cot_host_event(r->basis->host, &ev);
 	cot_host_work_forget(r->basis->host, id);
 	cot_host_part_forget(r->basis->host, id);

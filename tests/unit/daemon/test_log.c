@@ -319,6 +319,28 @@ static void test_who(void **state)
 	expect("INFO", ": freeze 'a', by uid 3999999999 (process 78)");
 }
 
+/* Programs that come by the thousand do not fill the disk; debugging shows all. */
+static void test_traffic(void **state)
+{
+	unsigned i, n = 0, n_debug = 0;
+
+	(void)state;
+	cot_daemon_log_init(COT_DLOG_INFO, false);
+	for (i = 0; i < 500; i++) {
+		cot_daemon_log_traffic("program %u", i);
+		n += *plain() != '\0';
+	}
+	assert_int_equal(n, 60);
+	log_info("another matter");
+	expect("INFO", ": another matter");
+	cot_daemon_log_init(COT_DLOG_DEBUG, false);
+	for (i = 0; i < 5; i++) {
+		cot_daemon_log_traffic("program %u", i);
+		n_debug += strstr(plain(), "DEBUG") != NULL;
+	}
+	assert_int_equal(n_debug, 5);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(test_##name, stage_setup, stage_teardown)
@@ -328,6 +350,7 @@ int main(void)
 		TEST(cleaning),
 		TEST(json),
 		TEST(journal),
+		TEST(traffic),
 		TEST(freezes_that_fail),
 		TEST(policies_that_fail),
 		TEST(faults_have_reasons),
