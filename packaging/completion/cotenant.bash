@@ -54,6 +54,7 @@ _cotenant_options()
 	stats) echo "--wide --format= --json $common" ;;
 	freeze | thaw | policy | explain) echo "--json $common" ;;
 	inspect) echo "--arch= --json $common" ;;
+	cdi) echo "--output= --json --socket= $common" ;;
 	doctor) echo "--json --offline --parts --emulate= $common" ;;
 	*) echo "$common" ;;
 	esac
@@ -181,7 +182,7 @@ _cotenant()
 
 	COMPREPLY=()
 	if ((COMP_CWORD == 1)); then
-		_cotenant_words 'run ps top set freeze thaw stats policy explain record report profile doctor sim compare sweep plan model reproduce inspect ptx list help
+		_cotenant_words 'run ps top set freeze thaw stats policy explain record report profile doctor cdi sim compare sweep plan model reproduce inspect ptx list help
 			--help --usage --version' "$cur"
 		return
 	fi
@@ -214,6 +215,7 @@ _cotenant()
 	inspect) _cotenant_files . "$cur" ;;
 	report) _cotenant_files '\.cot(\.gz)?$' "$cur" ;;
 	sim | compare | plan) _cotenant_files '\.ya?ml$' "$cur" ;;
+	cdi) _cotenant_words generate "$cur" ;;
 	list) _cotenant_words 'schedulers policies gpus traces' "$cur" ;;
 	reproduce) _cotenant_words 'preemption smqos consolidation laius' "$cur" ;;
 	model) _cotenant_model "$cur" ;;
@@ -221,7 +223,7 @@ _cotenant()
 	policy) _cotenant_words "$(_cotenant_list policies) auto" "$cur" ;;
 	explain) _cotenant_words "$(_cotenant_tenants | grep -v ^pool:)" "$cur" ;;
 	help)
-		_cotenant_words 'run ps top set freeze thaw stats policy explain record report profile doctor sim compare sweep plan model reproduce inspect ptx list' \
+		_cotenant_words 'run ps top set freeze thaw stats policy explain record report profile doctor cdi sim compare sweep plan model reproduce inspect ptx list' \
 			"$cur"
 		;;
 	esac

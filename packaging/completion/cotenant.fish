@@ -78,6 +78,7 @@ end
 for part in time power consolidate train heat check powers
     complete -c cotenant -n '__fish_seen_subcommand_from model' -a $part
 end
+complete -c cotenant -n '__fish_seen_subcommand_from cdi' -f -a generate
 complete -c cotenant -n '__fish_seen_subcommand_from list' -f -a 'schedulers policies gpus traces'
 complete -c cotenant -n '__fish_seen_subcommand_from policy' -f -a '(__cotenant_list policies) auto'
 complete -c cotenant -n '__fish_seen_subcommand_from help' -f -a '(__cotenant_commands)'

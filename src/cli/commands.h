@@ -19,6 +19,7 @@ struct cot_command {
 	int (*run)(int argc, char **argv);
 };
 
+int cot_cmd_cdi(int argc, char **argv);
 int cot_cmd_compare(int argc, char **argv);
 int cot_cmd_doctor(int argc, char **argv);
 int cot_cmd_freeze(int argc, char **argv);

@@ -31,6 +31,7 @@ static const struct cot_command commands[] = {
 	{"report", "make a page and a timeline of a recording", cot_cmd_report},
 	{"profile", "measure a program on parts of the GPU, for predictions", cot_cmd_profile},
 	{"doctor", "say what works on this machine, and what to do", cot_cmd_doctor},
+	{"cdi", "write a file by which containers get what programs need", cot_cmd_cdi},
 	{"sim", "play a scenario on the simulated GPU", cot_cmd_sim},
 	{"compare", "play a scenario under every scheduler and policy", cot_cmd_compare},
 	{"sweep", "play a scenario with several values of its keys", cot_cmd_sweep},

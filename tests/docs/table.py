@@ -64,6 +64,7 @@ ROWS = [
     ("docs/consolidate.md", r"^bench/consolidate/run\.py --budget", None, "needs a GPU; the next line tries it without one"),
     ("docs/consolidate.md", r"--emulate --seconds 0\.03", "--emulate --seconds 0.03 --only BlackScholes/33*2 --out out",
      "one set instead of all, which take half a minute"),
+    ("docs/containers.md", r"^(podman|docker) ", None, "needs an image and a GPU; test_live_cdi makes a container"),
     ("docs/cpu.md", r"--cpu \./my-kernels\.so", "--cpu kernels", "the provider that comes with cotenant"),
     ("docs/first-hour.md", r"^apt-get install", None, "needs root: scripts/walk does it in a clean Debian, and wrote the page"),
     ("docs/how-to/all-users.md", r"^sudo apt install", None, "needs root: scripts/try-package does it in a clean Debian"),
