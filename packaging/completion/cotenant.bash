@@ -48,6 +48,7 @@ _cotenant_options()
 	set) echo "--class= --weight= --slice= --mode= --block= --quota= --reserve= --sms= --pace= --p99= --slowdown= --rate=
 			--json $common" ;;
 	report) echo "--output= --timeline= --json $common" ;;
+	scenario-from) echo "--output= --gpu= --json --progress $common" ;;
 	record) echo "--output= --for= --interval= --limit= $common" ;;
 	top) echo "--once --interval= --sort= --reverse --filter= $common" ;;
 	ps) echo "--wide --json $common" ;;
@@ -120,6 +121,8 @@ _cotenant_value()
 			_cotenant_files '\.knowledge$' "$2"
 		elif [[ $command == record ]]; then
 			_cotenant_files '\.cot(\.gz)?$' "$2"
+		elif [[ $command == scenario-from ]]; then
+			_cotenant_files '\.ya?ml$' "$2"
 		elif [[ $command == report ]]; then
 			_cotenant_files '\.html$' "$2"
 		else
@@ -182,7 +185,7 @@ _cotenant()
 
 	COMPREPLY=()
 	if ((COMP_CWORD == 1)); then
-		_cotenant_words 'run ps top set freeze thaw stats policy explain record report profile doctor cdi sim compare sweep plan model reproduce inspect ptx list help
+		_cotenant_words 'run ps top set freeze thaw stats policy explain record report scenario-from profile doctor cdi sim compare sweep plan model reproduce inspect ptx list help
 			--help --usage --version' "$cur"
 		return
 	fi
@@ -213,7 +216,7 @@ _cotenant()
 	case $command in
 	ptx) _cotenant_files '\.ptx$' "$cur" ;;
 	inspect) _cotenant_files . "$cur" ;;
-	report) _cotenant_files '\.cot(\.gz)?$' "$cur" ;;
+	report | scenario-from) _cotenant_files '\.cot(\.gz)?$' "$cur" ;;
 	sim | compare | plan) _cotenant_files '\.ya?ml$' "$cur" ;;
 	cdi) _cotenant_words generate "$cur" ;;
 	list) _cotenant_words 'schedulers policies gpus traces' "$cur" ;;
@@ -223,7 +226,7 @@ _cotenant()
 	policy) _cotenant_words "$(_cotenant_list policies) auto" "$cur" ;;
 	explain) _cotenant_words "$(_cotenant_tenants | grep -v ^pool:)" "$cur" ;;
 	help)
-		_cotenant_words 'run ps top set freeze thaw stats policy explain record report profile doctor cdi sim compare sweep plan model reproduce inspect ptx list' \
+		_cotenant_words 'run ps top set freeze thaw stats policy explain record report scenario-from profile doctor cdi sim compare sweep plan model reproduce inspect ptx list' \
 			"$cur"
 		;;
 	esac

@@ -2,7 +2,7 @@
 # behind some options.
 
 function __cotenant_commands
-    cotenant --help 2>/dev/null | string replace -rf '^  ([a-z]+) +(.*)' '$1\t$2'
+    cotenant --help 2>/dev/null | string replace -rf '^  ([a-z][a-z-]*) +(.*)' '$1\t$2'
 end
 
 # First words of the lines of a list, without its head.

@@ -36,6 +36,7 @@ int cot_cmd_record(int argc, char **argv);
 int cot_cmd_report(int argc, char **argv);
 int cot_cmd_reproduce(int argc, char **argv);
 int cot_cmd_run(int argc, char **argv);
+int cot_cmd_scenario_from(int argc, char **argv);
 int cot_cmd_set(int argc, char **argv);
 int cot_cmd_sim(int argc, char **argv);
 int cot_cmd_stats(int argc, char **argv);

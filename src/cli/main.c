@@ -29,6 +29,7 @@ static const struct cot_command commands[] = {
 	{"explain", "show what the policy does with a program, and why", cot_cmd_explain},
 	{"record", "write down a live run: requests, changes, rates", cot_cmd_record},
 	{"report", "make a page and a timeline of a recording", cot_cmd_report},
+	{"scenario-from", "make a scenario of a recording, and play it", cot_cmd_scenario_from},
 	{"profile", "measure a program on parts of the GPU, for predictions", cot_cmd_profile},
 	{"doctor", "say what works on this machine, and what to do", cot_cmd_doctor},
 	{"cdi", "write a file by which containers get what programs need", cot_cmd_cdi},
@@ -68,7 +69,7 @@ static char *list_commands(int key, const char *text, void *input)
 		return NULL;
 	(void)fputs("Commands:\n", out);
 	for (i = 0; i < COT_ARRAY_LEN(commands); i++)
-		(void)fprintf(out, "  %-10s %s\n", commands[i].name, commands[i].summary);
+		(void)fprintf(out, "  %-13s %s\n", commands[i].name, commands[i].summary);
 	(void)fputs("  help       explain a command: cotenant help COMMAND\n\n"
 		    "Each command explains itself with --help and has a manual page, such as\n"
 		    "cotenant-sim(1). A place to start: cotenant doctor.",

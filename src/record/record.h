@@ -89,7 +89,7 @@ void cot_record_finish(struct cot_record *r);
 struct cot_record_total {
 	double from_ms, to_ms; /* when it was there */
 	uint64_t requests, missed;
-	double per_s;
+	double per_s; /* of the requests between its first and its last sample */
 	/* By figure. Exact where all its requests ended in the last minute that was seen, else put
 	 * together from windows of a second. */
 	struct cot_record_times times[COT_RECORD_N_FIGURES];

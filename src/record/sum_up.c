@@ -147,7 +147,10 @@ void cot_record_sum_up(const struct cot_record *r, uint32_t program, struct cot_
 	ret->requests = last->requests >= before ? last->requests - before : 0;
 	ret->missed = last->missed >= first->missed ? last->missed - first->missed : 0;
 	if (ret->to_ms > ret->from_ms)
-		ret->per_s = (double)ret->requests * 1e3 / (ret->to_ms - ret->from_ms);
+		ret->per_s = last->requests >= first->requests
+				     ? (double)(last->requests - first->requests) * 1e3 /
+					       (ret->to_ms - ret->from_ms)
+				     : 0;
 	ret->launches_per_s = n_launches ? launches / n_launches : 0;
 	ret->exact =
 		ret->requests && last->times[COT_RECORD_60S][COT_RECORD_SERVICE].n == ret->requests;

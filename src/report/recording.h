@@ -6,6 +6,8 @@
 #define COT_REPORT_RECORDING_H
 
 #include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 
 #include "record/record.h"
@@ -29,5 +31,18 @@ int cot_recording_print_html(const struct cot_record *r, const struct cot_origin
 /* "cotenant.report/1". NULL when out of memory. */
 json_t *cot_recording_json(const struct cot_record *r);
 void cot_recording_print_timeline(const struct cot_record *r, FILE *out);
+
+/* Whether its requests come by themselves: they say when they arrived, and leave it time enough.
+ * Else each comes a pause after the answer before. */
+bool cot_recording_is_open(const struct cot_record_total *t);
+/* Whether enough is known of a program to play it. */
+bool cot_recording_can_play(const struct cot_record_program *p, const struct cot_record_total *t);
+/* As it is called in the scenario, where names differ. */
+#define COT_RECORDING_NAME_MAX 68
+const char *cot_recording_name(const struct cot_record *r, uint32_t program,
+			       char ret_name[COT_RECORDING_NAME_MAX]);
+/* A scenario of the programs that can be played, in their order, on this GPU with so many SMs. */
+void cot_recording_print_scenario(const struct cot_record *r, const char *gpu, uint32_t n_sms,
+				  FILE *out);
 
 #endif

@@ -23,7 +23,7 @@ complete_as() {
 }
 
 complete_as "report reproduce" rep
-complete_as "--help --usage --version cdi compare doctor explain freeze help inspect list model plan policy profile ps ptx record report reproduce run set sim stats sweep thaw top" ""
+complete_as "--help --usage --version cdi compare doctor explain freeze help inspect list model plan policy profile ps ptx record report reproduce run scenario-from set sim stats sweep thaw top" ""
 complete_as "dss dss-printed" sim --scheduler d
 complete_as "ppq ppq-shared" sim --scheduler = ppq
 complete_as "dss dss-printed fcfs npq ppq ppq-shared rollover rollover-elastic rollover-history rollover-naive smqos smqos-hasty smqos-printed spart spart-catchup timeslice" sim --scheduler =

@@ -35,7 +35,7 @@ agree() {
 	[ -n "$case_name" ] || return
 	{
 		sed -n '/^_cotenant_options()/,/^}/p' "$completion" |
-			sed -nE "/^	([a-z]+ \| )*$case_name( \| [a-z]+)*\)/{:more;p;/;;/q;n;b more}"
+			sed -nE "/^	([a-z-]+ \| )*$case_name( \| [a-z-]+)*\)/{:more;p;/;;/q;n;b more}"
 		grep 'local common=' "$completion"
 	} | options_in >"$work/completion"
 	cmp -s "$work/help" "$work/completion" ||
@@ -44,7 +44,7 @@ agree() {
 }
 
 expect 0 --help
-sed -n '/^Commands:/,/^$/s/^  \([a-z]*\) .*/\1/p' "$work/out" | grep -vxE 'help|reproduce' >"$work/commands"
+sed -n '/^Commands:/,/^$/s/^  \([a-z][a-z-]*\) .*/\1/p' "$work/out" | grep -vxE 'help|reproduce' >"$work/commands"
 [ "$(wc -l <"$work/commands")" -ge 18 ] || fail "commands are missing: $(cat "$work/commands")"
 while read -r command <&3; do
 	page=$(page_of "$command")
@@ -70,7 +70,7 @@ COTENANT=$program
 
 # Every command is completed.
 for command in $(cat "$work/commands") reproduce; do
-	grep -q "_cotenant_words '[a-z ]*\<$command\>" "$completion" || fail "no completion of $command"
+	grep -q "_cotenant_words '[a-z -]*\<$command\>" "$completion" || fail "no completion of $command"
 done
 if command -v scdoc >/dev/null; then
 	for page in "$SOURCE_DIR"/docs/man/*.scd; do

@@ -3,7 +3,7 @@
 . "$SOURCE_DIR/tests/cli/lib.sh"
 
 expect 0 --help
-for command in run ps set freeze thaw stats policy explain record report profile doctor cdi sim compare sweep plan model reproduce ptx list help; do
+for command in run ps set freeze thaw stats policy explain record report scenario-from profile doctor cdi sim compare sweep plan model reproduce ptx list help; do
 	says "$work/out" "  $command "
 done
 empty "$work/err"
@@ -16,7 +16,7 @@ grep -qE '^cotenant [0-9]+\.[0-9]+\.[0-9]+' "$work/out" || fail "--version: $(ca
 version=$(sed -n 's/^project(cotenant VERSION \([0-9.]*\).*/\1/p' "$SOURCE_DIR/CMakeLists.txt")
 says "$work/out" "cotenant $version"
 
-for command in run ps set freeze thaw stats policy explain record report profile doctor cdi sim compare sweep plan model reproduce ptx list; do
+for command in run ps set freeze thaw stats policy explain record report scenario-from profile doctor cdi sim compare sweep plan model reproduce ptx list; do
 	for how in --help -h; do
 		expect 0 "$command" "$how"
 		says "$work/out" "Usage: cotenant $command"

@@ -18,6 +18,8 @@ BEFORE = {
     "docs/man/cotenant-freeze.1.scd": "STAND_IN=long; cotenant run --name train -- ./serve & until_there train",
     "docs/man/cotenant-policy.1.scd": "STAND_IN=long; cotenant run --name train -- ./serve & until_there train",
     "docs/man/cotenant-record.1.scd": "STAND_IN=long; cotenant run --p99 5ms --name serve -- ./serve & until_there serve",
+    "docs/man/cotenant-scenario-from.1.scd":
+        "STAND_IN=long; cotenant run --p99 5ms --name serve -- ./serve & until_there serve",
     "docs/man/cotenant-report.1.scd": "STAND_IN=long; cotenant run --p99 5ms --name serve -- ./serve & until_there serve",
     "docs/man/cotenant-stats.1.scd": "STAND_IN=long; cotenant run --p99 5ms --name serve -- ./serve & until_there serve",
     "docs/man/cotenant-set.1.scd": "STAND_IN=long; cotenant run --sms 64 --name train -- ./serve & cotenant run --quota 50% "

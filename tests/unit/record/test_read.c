@@ -65,7 +65,7 @@ static void test_exact(void **state)
 	assert_int_equal(t.requests, 50);
 	assert_true(t.times[COT_RECORD_RESPONSE].p99_ms == 9);
 	assert_true(t.times[COT_RECORD_SERVICE].p50_ms == 1);
-	assert_true(t.per_s == 25);
+	assert_true(t.per_s == 20);
 	cot_record_finish(&r);
 }
 
