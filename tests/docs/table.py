@@ -107,6 +107,7 @@ ROWS = [
     ("docs/man/cotenant-model.1.scd", r"cotenant model check --live -$", None, "takes minutes; test_model_live does it"),
     ("docs/preload.md", r"/usr/lib/cotenant/", "build/lib/", "it is not installed here"),
     ("docs/preload.md", r"/run/cotenant/", "$COTENANT_RUNTIME_DIR/", "a daemon of this machine, not of root"),
+    ("docs/slurm.md", r"^(sudo |srun |sbatch |packaging/slurm)", None, "needs root and Slurm; integration_slurm does it where they are"),
     ("docs/smguard.md", r"^\./dev build", None, MINUTES + "what it builds is what the tests run"),
     ("docs/smguard.md", r"said\.sh build/bin", "said.sh build/bin 1", "a second each instead of 20"),
     ("docs/smguard.md", r"^bench/smguard/run\.py --budget", None, GPU + "test_smguard_bench runs it on the emulated one"),
