@@ -88,8 +88,14 @@ until_true 2 open_door || fail "closed after the reload"
 as 4243 4243 "$COTENANT" ps >"$work/out" 2>&1 || fail "ps after the door was opened again"
 
 # Half of the places are not for one user.
+n_descriptors=$(stat -c %n /proc/"$daemon_pid"/fd/* | wc -l)
 as 4243 4243 "$PEER" crowd 200 0.2 >"$work/out"
 grep -q "^welcomed 1[0-2][0-9] " "$work/out" || fail "$(cat "$work/out")"
+# The daemon gives places back when it has read that their owner left, which is after the owner's end.
+first_crowd_left() {
+	[ "$(stat -c %n /proc/"$daemon_pid"/fd/* 2>/dev/null | wc -l)" -le "$n_descriptors" ]
+}
+until_true 10 first_crowd_left || fail "places of a crowd that left are not given back"
 # Two users together do not shut out root and the servers of the pools.
 for user in 5001 5002; do
 	background as $user $user "$PEER" crowd 128 2 >"$work/crowd$user"
