@@ -1,5 +1,5 @@
-# What is installed beside programs, libraries and man pages: docs, completion, units, and for authors of
-# programs (component dev) headers and examples.
+# What is installed beside programs, libraries and man pages: docs, examples, completion, units, and for authors of
+# programs (component dev) headers and examples in C.
 
 # Debian's zsh looks in vendor-completions for those of packages.
 set(COT_ZSH_DIR "${CMAKE_INSTALL_DATADIR}/zsh/site-functions" CACHE STRING "Folder of the completion for zsh")
@@ -18,6 +18,8 @@ install(FILES README.md CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY scenarios DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(FILES packaging/cotenantd.conf packaging/grafana/cotenant.json packaging/prometheus/cotenant.rules.yml
 	DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples)
+install(DIRECTORY examples/pytorch examples/jax examples/requests DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples
+	USE_SOURCE_PERMISSIONS PATTERN __pycache__ EXCLUDE)
 
 # Every Python can have it in PYTHONPATH, also those that do not look into Debian's folders.
 install(FILES python/cotenant.py DESTINATION ${CMAKE_INSTALL_DATADIR}/cotenant/python)
@@ -25,7 +27,7 @@ install(FILES python/cotenant.py DESTINATION ${CMAKE_INSTALL_DATADIR}/cotenant/p
 configure_file(packaging/cotenant.pc.in cotenant.pc @ONLY)
 install(FILES "${CMAKE_BINARY_DIR}/cotenant.pc" DESTINATION ${CMAKE_INSTALL_DATADIR}/pkgconfig COMPONENT dev)
 install(DIRECTORY include/cotenant DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT dev)
-install(DIRECTORY examples DESTINATION ${CMAKE_INSTALL_DOCDIR}-dev COMPONENT dev)
+install(DIRECTORY examples/share examples/workers DESTINATION ${CMAKE_INSTALL_DOCDIR}-dev/examples COMPONENT dev)
 
 # NAME.service and NAME.socket go to systemd's system units, NAME.user.service and .socket to those of the users.
 # In the files stands /usr/bin; the folder of the programs is known when they are installed. Where a tarball

@@ -16,7 +16,8 @@ import torch
 from torch import nn
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path += [os.path.join(HERE, "..", "..", "python"), "/usr/share/cotenant/python"]
+sys.path += [os.path.join(HERE, "..", "..", "python"),                              # of the source
+             os.path.join(HERE, "..", "..", "..", "..", "cotenant", "python")]        # of the package
 import cotenant  # noqa: E402  marks the requests for `cotenant run`; does nothing elsewhere
 
 
