@@ -13,6 +13,7 @@
 #include "base/outfile.h"
 #include "base/quantity.h"
 #include "cli/commands.h"
+#include "cli/options.h"
 #include "proto/proto.h"
 #include "report/json.h"
 #include "text/json.h"
@@ -44,8 +45,11 @@ bool cot_cli_was_complete(void)
 
 error_t cot_cli_parse(const struct argp *argp, int argc, char **argv, unsigned flags, void *input)
 {
-	error_t error = argp_parse(argp, argc, argv, flags, NULL, input);
+	error_t error;
 
+	if (cot_options_hint(argp, argc, argv, flags, stderr))
+		exit(argp_err_exit_status); /* as argp does */
+	error = argp_parse(argp, argc, argv, flags, NULL, input);
 	if (error == ENOMEM)
 		cot_cli_complain("out of memory");
 	return error;

@@ -14,6 +14,7 @@
 
 #include "cli/client.h"
 #include "cli/doctor.h"
+#include "cli/emulate.h"
 #include "cli/show.h"
 #include "cli/uncontrolled.h"
 #include "daemon/config.h"
@@ -57,6 +58,9 @@ static void check_driver(struct cot_findings *f)
 	if (driver_version(version, sizeof(version)))
 		(void)cot_doctor_add(f, "driver", COT_FINDING_OK, "NVIDIA kernel driver %s",
 				     version);
+	else if (cot_emulate_is_shared() && access(CONTROL_DEVICE, F_OK) < 0)
+		(void)cot_doctor_add(f, "driver", COT_FINDING_OK,
+				     "none is needed, as the GPU is emulated");
 	else
 		(void)cot_doctor_add(f, "driver", COT_FINDING_WARN,
 				     "the version of the kernel driver is not shown here (%s)",

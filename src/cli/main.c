@@ -70,7 +70,7 @@ static char *list_commands(int key, const char *text, void *input)
 	(void)fputs("Commands:\n", out);
 	for (i = 0; i < COT_ARRAY_LEN(commands); i++)
 		(void)fprintf(out, "  %-13s %s\n", commands[i].name, commands[i].summary);
-	(void)fputs("  help       explain a command: cotenant help COMMAND\n\n"
+	(void)fputs("  help          explain a command: cotenant help COMMAND\n\n"
 		    "Each command explains itself with --help and has a manual page, such as\n"
 		    "cotenant-sim(1). A place to start: cotenant doctor.",
 		    out);

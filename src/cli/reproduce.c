@@ -14,6 +14,7 @@
 #include "study/laius/laius.h"
 #include "study/preemption/preemption.h"
 #include "study/smqos/smqos.h"
+#include "text/nearest.h"
 
 static const struct cot_study *const studies[] = {
 	&cot_preemption_study,
@@ -140,11 +141,28 @@ static void print_usage(FILE *out)
 	fputs("\n`cotenant reproduce STUDY --help` shows the options of a study.\n", out);
 }
 
+static int unknown_study(const char *word)
+{
+	char list[128] = "", hint[COT_NEAREST_HINT_MAX];
+	struct cot_nearest near = {.word = word};
+	unsigned i;
+
+	for (i = 0; i < COT_ARRAY_LEN(studies); i++) {
+		size_t n = strlen(list);
+
+		snprintf(list + n, sizeof(list) - n, "%s%s", i ? ", " : "", studies[i]->name);
+		cot_nearest_try(&near, studies[i]->name);
+	}
+	cot_cli_complain("reproduce: there is no study '%.40s'%s; expected one of %s", word,
+			 cot_nearest_hint(&near, hint), list);
+	return COT_EXIT_USAGE;
+}
+
 int cot_cmd_reproduce(int argc, char **argv)
 {
 	struct arguments a = {
 		.options = {.seed = 1, .progress = show_progress, .stop = interrupted}};
-	char name[64], list[128] = "";
+	char name[64];
 	unsigned i;
 
 	if (argc < 2) {
@@ -167,11 +185,5 @@ int cot_cmd_reproduce(int argc, char **argv)
 		a.options.arg = &a;
 		return run(&a, name, argc - 1, argv + 1);
 	}
-	for (i = 0; i < COT_ARRAY_LEN(studies); i++) {
-		size_t n = strlen(list);
-
-		snprintf(list + n, sizeof(list) - n, "%s%s", i ? ", " : "", studies[i]->name);
-	}
-	cot_cli_complain("reproduce: there is no study '%.40s'; expected one of %s", argv[1], list);
-	return COT_EXIT_USAGE;
+	return unknown_study(argv[1]);
 }

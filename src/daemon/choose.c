@@ -116,8 +116,7 @@ const char *cot_choose_note(const struct basis *b, struct cot_target target)
 	if (!target.kind || b->config.policy->measures || b->config.policy->queries)
 		return NULL;
 	(void)snprintf(note, sizeof(note),
-		       "the policy '%s' does not look at targets; 'policy: slo' in the daemon's "
-		       "configuration keeps them",
+		       "the policy '%s' does not look at targets; 'cotenant policy slo' keeps them",
 		       b->config.policy->name);
 	return note;
 }

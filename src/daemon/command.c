@@ -146,16 +146,16 @@ static int check_set(const struct conn *c, const struct whom *target,
 	    cot_access_reserve(m->fields & COT_SET_CLASS ? cls : t->cls, err) < 0)
 		return -EINVAL;
 	if ((m->fields & COT_SET_BLOCK) && m->block_us > COT_BLOCK_US_MAX)
-		return cot_error_set(err, -EINVAL, "the blocks last %u us; expected up to %u",
-				     m->block_us, COT_BLOCK_US_MAX);
+		return cot_error_set(err, -EINVAL, "the blocks last %u us; expected up to %u s",
+				     m->block_us, COT_BLOCK_US_MAX / 1000000);
 	if ((m->fields & COT_SET_WEIGHT) && (!m->weight || m->weight > COT_WEIGHT_MAX))
 		return cot_error_set(err, -EINVAL, "the weight is %u; expected 1 to %u", m->weight,
 				     COT_WEIGHT_MAX);
 	if ((m->fields & COT_SET_SLICE) && m->slice_us &&
 	    (m->slice_us < COT_SLICE_US_MIN || m->slice_us > COT_SLICE_US_MAX))
-		return cot_error_set(err, -EINVAL, "the slice is %lu us; expected %u to %u",
+		return cot_error_set(err, -EINVAL, "the slice is %lu us; expected %u us to %u ms",
 				     (unsigned long)m->slice_us, COT_SLICE_US_MIN,
-				     COT_SLICE_US_MAX);
+				     COT_SLICE_US_MAX / 1000);
 	if ((m->fields & COT_SET_MODE) && m->mode > COT_MODE_SWITCH)
 		return cot_error_set(err, -EINVAL, "unknown mode");
 	if (m->fields & (COT_SET_SLICE | COT_SET_MODE))

@@ -19,7 +19,6 @@ static bool is_called(const struct pool *p, const char *name)
 static int find_pool_by_name(struct roster *r, const char *name, struct whom *ret_whom,
 			     struct cot_error *err)
 {
-	char hint[COT_NEAREST_HINT_MAX];
 	struct cot_nearest near = {.word = name + strlen("pool:")};
 	struct pool *p;
 	unsigned n = 0;
@@ -37,8 +36,9 @@ static int find_pool_by_name(struct roster *r, const char *name, struct whom *re
 				     "in %s:0",
 				     name + 5, n, name);
 	if (!n)
-		return cot_error_set(err, -ESRCH, "there is no pool '%s' now%s", name,
-				     cot_nearest_hint(&near, hint));
+		return cot_error_set(err, -ESRCH, "there is no pool '%s' now%s%s%s", name,
+				     near.found ? " (did you mean 'pool:" : "",
+				     near.found ? near.found : "", near.found ? "'?)" : "");
 	return 0;
 }
 

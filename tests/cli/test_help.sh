@@ -74,6 +74,10 @@ wrong "unknown list 'gpu' (did you mean 'gpus'?)" list gpu
 wrong "unknown scheduler 'pqp' (did you mean 'ppq'?)" sim "$work/s.yaml" --scheduler pqp
 wrong "unknown command 'x'" help x
 wrong "unrecognized option '--bogus'" sim --bogus
+wrong "there is no option '--schedler' (did you mean '--scheduler'?)" sim --schedler ppq "$work/s.yaml"
+expect 125 run --solp -- true
+says "$work/err" "there is no option '--solp' (did you mean '--solo'?)"
+wrong "there is no study 'preemtion' (did you mean 'preemption'?)" reproduce preemtion
 wrong "no scenario given" sim
 wrong "one scenario at a time" sim "$work/s.yaml" "$work/s.yaml"
 wrong "unknown scheduler 'best'; expected one of fcfs" sim "$work/s.yaml" --scheduler best

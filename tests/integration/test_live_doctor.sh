@@ -39,7 +39,7 @@ export COTENANT_GPUS
 # The emulated one is looked at by itself, with a daemon and pools of its own, which end with it.
 env -u COTENANT_EMU_DIR -u COTENANT_RUNTIME_DIR -u COTENANT_SOCKET -u COTENANT_MPS_CONTROL HOME="$work" \
 	timeout 60 "$COTENANT" doctor --emulate h200 >"$work/out" 2>&1 || fail "doctor --emulate: $(cat "$work/out")"
-for words in "ok    cuda" "ok    daemon" "ok    slices" "ok    freeze" "ok    pool"; do
+for words in "ok    driver    none is needed" "ok    cuda" "ok    daemon" "ok    slices" "ok    freeze" "ok    pool"; do
 	says "$work/out" "$words"
 done
 "$COTENANT" doctor --emulate h2 >"$work/out" 2>&1

@@ -80,8 +80,8 @@ static void test_chosen(void **state)
 	give(t, p99);
 	expect("pools", "pools");
 	assert_string_equal(cot_choose_note(&stage.basis, p99),
-			    "the policy 'pools' does not look at targets; 'policy: slo' in the "
-			    "daemon's configuration keeps them");
+			    "the policy 'pools' does not look at targets; "
+			    "'cotenant policy slo' keeps them");
 	stage.basis.config.policy = cot_policy_find("smqos");
 	assert_null(cot_choose_note(&stage.basis, p99));
 	stage.basis.config.policy = cot_policy_find("slo");
@@ -123,8 +123,8 @@ static void test_by_user(void **state)
 	give(t, p99);
 	expect("smguard", "smguard");
 	assert_string_equal(cot_choose_neglects(&stage.roster),
-			    "the policy 'smguard' does not look at targets; 'policy: slo' in the "
-			    "daemon's configuration keeps them");
+			    "the policy 'smguard' does not look at targets; "
+			    "'cotenant policy slo' keeps them");
 	stage.basis.config.named = cot_policy_find("effisha");
 	assert_int_equal(cot_choose_by_user(&stage.roster, NULL, &err), 0);
 	expect("effisha", "effisha");

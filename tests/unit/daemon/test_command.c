@@ -194,6 +194,11 @@ static void test_pools_by_name(void **state)
 	(void)enter(0, &root);
 	m.slice_us = 40;
 	expect_at(root, &m, -ESRCH, "there is no pool 'pool:latency' now");
+	m = set("pool:bacth", COT_SET_SLICE);
+	expect_at(root, &m, -ESRCH,
+		  "there is no pool 'pool:bacth' now (did you mean 'pool:batch'?)");
+	m = set("pool:latency", COT_SET_SLICE);
+	m.slice_us = 40;
 	(void)stage_pool(8, "batch", 1);
 	m = set("pool:batch", COT_SET_SLICE);
 	m.slice_us = 40;
@@ -280,15 +285,15 @@ static void test_ranges(void **state)
 	expect(&m, 0, "alone: weight 10000 -> 1");
 	m.fields = COT_SET_BLOCK;
 	m.block_us = COT_BLOCK_US_MAX + 1;
-	expect(&m, -EINVAL, "the blocks last 1000000001 us; expected up to 1000000000");
+	expect(&m, -EINVAL, "the blocks last 1000000001 us; expected up to 1000 s");
 	m.block_us = COT_BLOCK_US_MAX;
 	expect(&m, 0, "alone: block unknown -> 1000000000 us");
 	m.block_us = COT_BLOCK_US_MAX + 1;
 	m.fields = COT_SET_SLICE;
 	m.slice_us = COT_SLICE_US_MIN - 1;
-	expect(&m, -EINVAL, "the slice is 19 us; expected 20 to 100000");
+	expect(&m, -EINVAL, "the slice is 19 us; expected 20 us to 100 ms");
 	m.slice_us = COT_SLICE_US_MAX + 1;
-	expect(&m, -EINVAL, "the slice is 100001 us; expected 20 to 100000");
+	expect(&m, -EINVAL, "the slice is 100001 us; expected 20 us to 100 ms");
 	m.slice_us = COT_SLICE_US_MIN;
 	expect(&m, 0, "alone: slice auto -> 20 us");
 	m.slice_us = COT_SLICE_US_MAX;
@@ -443,8 +448,8 @@ static void test_target_that_nobody_keeps(void **state)
 	alone->parts = true;
 	m.target = (struct cot_proto_target){COT_TARGET_RATE, 800};
 	expect(&m, 0,
-	       "alone: target none -> rate 80%; the policy 'pools' does not look at targets; 'policy: "
-	       "slo' in the daemon's configuration keeps them");
+	       "alone: target none -> rate 80%; the policy 'pools' does not look at targets; "
+	       "'cotenant policy slo' keeps them");
 	m.target = (struct cot_proto_target){0};
 	expect(&m, 0, "alone: target rate 80% -> none");
 	assert_string_equal(stage.basis.config.policy->name, "pools");
@@ -561,8 +566,7 @@ static void test_policy(void **state)
 	snprintf(m.name, sizeof(m.name), "static");
 	expect(&m, 0,
 	       "policy pools -> static; 'rotate' is at work until MPS is available; the policy "
-	       "'static' does not look at targets; 'policy: slo' in the daemon's configuration "
-	       "keeps them");
+	       "'static' does not look at targets; 'cotenant policy slo' keeps them");
 	assert_string_equal(cot_sched_policy(cot_host_sched(stage.basis.host))->ops->name,
 			    "rotate");
 }
