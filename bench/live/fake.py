@@ -343,6 +343,8 @@ def cotenant(argv):
     if argv[:1] == ["profile"]:
         with open(option(argv, "--output"), "w") as f:
             f.write(profile_of(option(argv, "--class")))
+        if "--sizes" in argv:
+            print("\n".join(f"{name:<12}  1.0 %  2.0 %  3.0 %  4.0 %" for name in ("tree", "3 nearest", "linear")))
     if argv[:1] == ["set"] and "--p99" in argv:
         note(argv[1], {"p99": float(option(argv, "--p99")[:-2])})
     if argv[:1] == ["explain"]:

@@ -3,8 +3,9 @@
 A service is a mix of its own (mixes.py). Its programs alone say what a target is worth. Of each pair most policies
 are windows of one start: all programs of these are in one MPS server, and what changes is the policy. `slo` chooses
 where programs are when they start, so it has a start of its own. What the policies know of a program is
-measured before, by `cotenant profile`.
+measured before, by `cotenant profile`. Whoever stops half-way has the most telling: starts are in that order.
 """
+import itertools
 import os
 import shutil
 import subprocess
@@ -22,12 +23,15 @@ from .ways import LAIUS, WAYS
 SLO = "slo"
 IN_ONE = ("baymax", "laius", "laius-paper", "mps-even", "mps-priority", "laius-nb", "laius-nc")
 POLICIES = (*IN_ONE, SLO)
-SERVICES = {  # and as what they are profiled: asked by themselves, nearly all the time
-    "resnet-graph": "resnet-graph@busy", "bert-graph": "bert-graph@busy",  # PyTorch, one CUDA graph a request
-    "resnet-eager": "resnet-eager@busy", "gpt": "gpt@busy",                # PyTorch, launch by launch
-    "req": "req@300us", "req-graph": "req-graph"}                          # CUDA, with PTX
-BATCH = ("gemm", "resnet-train", "bert-train", "gpt2-train", "pegasus-train", "whisper-train", "jax-train", "copy")
+# And as what they are profiled: asked by themselves, nearly all the time. The first of each kind first: PyTorch with a
+# CUDA graph for each request, CUDA with PTX, PyTorch launch by launch.
+SERVICES = {"resnet-graph": "resnet-graph@busy", "req": "req@300us", "gpt": "gpt@busy", "bert-graph": "bert-graph@busy",
+            "resnet-eager": "resnet-eager@busy", "req-graph": "req-graph"}
+# What computes, what moves memory, then trainings.
+BATCH = ("gemm", "copy", "resnet-train", "bert-train", "gpt2-train", "jax-train", "whisper-train", "pegasus-train")
+SIZED, SIZED_OF = "req-sizes", "req"  # a service whose requests have sizes; profiled where that one is measured
 LOAD, FACTOR = 0.3, 2.0
+BASE = "base"          # a program alone, in the same MPS server, with all SMs: what is left of the cost is the policy's
 OVERHEAD = "over"      # a program alone, under the policy
 KNOW = "know"          # the group of the starts that profile
 PROFILE_S = 4.0        # of a program on one size of part
@@ -53,25 +57,23 @@ def _windows(maker, policies, options, more=()):
         for factor in maker.factors:
             for policy in policies:
                 yield maker.step(policy, load, ("L1", "B1"), factor=factor, policy=policy, settle_s=options.settle)
-    for name in more:
+    for name, (way, policy) in itertools.product(more, ((BASE, "parts"), (OVERHEAD, LAIUS))):
         load = maker.loads[0] if name == "L1" else 0
-        yield maker.step(OVERHEAD, load, (name,), factor=maker.factors[0], policy=LAIUS, label=f"{OVERHEAD}:{name}",
+        yield maker.step(way, load, (name,), factor=maker.factors[0], policy=policy, label=f"{way}:{name}",
                          settle_s=options.settle)
 
 
-def _pairs(mix, options, first):
+def _pair(mix, options, spec, first):
     """`first` of the services: there the batch programs are measured alone under the policy, too."""
     maker = Maker(mix, options)
     in_one = [way for way in IN_ONE if way in options.ways]
-    for i, spec in enumerate(mix.batch):
-        over = (("L1",) if i == 0 else ()) + (("B1",) if first else ()) if LAIUS in in_one else ()
-        if in_one:
-            yield Start(mix.name, f"pair-{spec}", mix.latency, (spec,), tuple(_windows(maker, in_one, options, over)),
-                        0, topology=LAIUS)
-    for spec in mix.batch:
-        if SLO in options.ways:
-            yield Start(mix.name, f"slo-{spec}", mix.latency, (spec,), tuple(_windows(maker, (SLO,), options)), 0,
-                        topology=SLO)
+    over = (("L1",) if spec == mix.batch[0] else ()) + (("B1",) if first else ()) if LAIUS in in_one else ()
+    if in_one:
+        yield Start(mix.name, f"pair-{spec}", mix.latency, (spec,), tuple(_windows(maker, in_one, options, over)),
+                    0, topology=LAIUS)
+    if SLO in options.ways:
+        yield Start(mix.name, f"slo-{spec}", mix.latency, (spec,), tuple(_windows(maker, (SLO,), options)), 0,
+                    topology=SLO)
 
 
 def _alone(mix, options):
@@ -80,19 +82,22 @@ def _alone(mix, options):
 
 
 def make_starts(options):
-    """What others need comes first; then pair by pair."""
+    """Services alone; then each batch program, what others need of it first, beside all services."""
     all_mixes = mixes(options)
     cells = [_know(SERVICES[spec], "latency") for spec in options.services]
-    cells += [_know(spec, "batch") for spec in options.batch]
     cells += [_alone(mix, options) for mix in all_mixes]
-    pairs = [list(_pairs(mix, options, not i)) for i, mix in enumerate(all_mixes)]
-    cells += [cell for turn in zip(*pairs) for cell in turn]
+    if options.sizes and SIZED_OF in options.services:
+        cells.append(_know(SIZED, "latency"))
+    for spec in options.batch:
+        cells.append(_know(spec, "batch"))
+        for i, mix in enumerate(all_mixes):
+            cells += _pair(mix, options, spec, not i)
     return [replace(cell, priority=i) for i, cell in enumerate(cells)]
 
 
-def estimate_s(cell, n_parts=9):
+def estimate_s(cell, n_parts=9, n_sizes=1):
     if cell.group == KNOW:
-        return 8.0 + PROFILE_S * n_parts
+        return 8.0 + PROFILE_S * n_parts * (n_sizes if cell.start == SIZED else 1)
     return estimate_start_s(cell)
 
 
@@ -102,7 +107,8 @@ def _profile_argv(tools, program, path, options):
     own = [*tools.programs[program.tool], *program.arguments, "--out", os.path.join(os.path.dirname(path), "out"),
            "--life", str(PROFILE_LIMIT_S)]
     return [*tools.cotenant, "profile", "--class", program.role, "--parts", ",".join(map(str, options.parts)),
-            "--requests", str(options.requests), "--output", path, "--", *own]
+            "--requests", str(options.requests), "--output", path,
+            *(("--sizes", ",".join(map(str, options.sizes))) if program.spec == SIZED else ()), "--", *own]
 
 
 def _profiled(cell, tools, way, folder, options):
@@ -185,4 +191,4 @@ class Runner(steer.Steered):
         return out
 
 
-assert all(spec in PROGRAMS for spec in (*SERVICES.values(), *BATCH, *(f"{s}@open" for s in SERVICES)))
+assert all(spec in PROGRAMS for spec in (*SERVICES.values(), *BATCH, SIZED, *(f"{s}@open" for s in SERVICES)))

@@ -62,6 +62,8 @@ _ALL = [
     _requests("req@300us", "--gap-us", "300"),
     _requests("req-open", "--rate", "250"),
     _requests("req-graph", "--gap-us", "4000", "--graph", "10"),
+    # Requests of as many blocks as their size says: `cotenant profile` puts it in.
+    _requests("req-sizes", "--iters", "25000", "--blocks", "{}", "--gap-us", "300"),
     _requests("req-parts", *_PARTS, "--gap-us", "4000"),
     _requests("req-parts@1ms", *_PARTS, "--gap-us", "1000"),
     _requests("req-parts-first@1ms", *_PARTS, "--gap-us", "1000", "--first"),
