@@ -8,13 +8,14 @@ import os
 import subprocess
 import sys
 import tempfile
+import types
 import unittest
 import xml.etree.ElementTree
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.join(os.path.dirname(HERE), "live")]
 
-from smguardbench import apps, figures, measure, plan, report, svg  # noqa: E402
+from smguardbench import apps, figures, measure, plan, report, svg, ways  # noqa: E402
 
 BIN = None
 RUN = [sys.executable, os.path.join(HERE, "run.py")]
@@ -141,6 +142,17 @@ class Plan(unittest.TestCase):
         most = plan.KERNELS["md5"].most
         self.assertEqual(measure.rescaled(plan.KERNELS["md5"], {"blocks": 1000}, 0.01)["blocks"],
                          most)
+
+
+class Configuration(unittest.TestCase):
+    """What the daemon of a way reads."""
+
+    def test_which_tasks_are_short(self):
+        tools = types.SimpleNamespace(short_task_us=1000, cotenantd=[], cotenant=[])
+        for name, expected in (("smguard", "adapt_task_us: 1000"), ("fixed", "adapt_task_us: 0")):
+            with tempfile.TemporaryDirectory() as folder, \
+                    open(ways.WAYS[name](tools, folder, {}).configure(), encoding="utf-8") as f:
+                self.assertEqual(f.read().splitlines()[1:], ["policy: smguard", expected])
 
 
 class Mistakes(unittest.TestCase):

@@ -24,9 +24,9 @@ class Shared(Cotenant):
     adapts = True   # may lend what is reserved to kernels of short tasks
     shares = {"latency": (), "batch": ()}
 
-    def configuration(self):
+    def configure(self, more=""):
         short_us = self.tools.short_task_us if self.adapts else 0
-        return f"schema: cotenantd/1\npolicy: {self.policy}\nadapt_task_us: {short_us}\n"
+        return super().configure(f"adapt_task_us: {short_us}\n{more}")
 
     def launch_app(self, role, name, argv):
         run = [*self.tools.cotenant, "run", "--required", "--class", role, "--name", name,
