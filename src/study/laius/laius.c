@@ -108,7 +108,7 @@ static const struct argp_option options[] = {
 	{"json", COT_STUDY_JSON, "FILE", OPTION_ARG_OPTIONAL,
 	 "Write all values as JSON: to FILE, or to standard output instead of text", 0},
 	{"sensitivity", KEY_SENSITIVITY, NULL, 0,
-	 "Also run with other targets, requests and GPUs; a minute or two", 0},
+	 "Also run with other targets, requests and GPUs: 3.5 times as long", 0},
 	{"seed", COT_STUDY_SEED, "N", 0, "Draw other sizes of requests (default 1)", 1},
 	{"threads", COT_STUDY_THREADS, "N", 0, "Use N threads (default: all processors)", 1},
 	{0},
