@@ -293,7 +293,8 @@ struct cot_query {
 	uint64_t arrived_ns;	/* if that is not known: when it began */
 	uint64_t began_ns;	/* its first operation */
 	uint64_t in_ns, out_ns; /* transfers: what those to the GPU took; those back, predicted */
-	const struct cot_plan *plan; /* NULL: nothing is known. Stays as it is until the end */
+	const struct cot_plan *plan; /* what the host knows, or the core has learned of queries
+					of its size; NULL: nothing. Stays as it is until the end */
 	uint32_t n_done;	     /* tasks that ended; maybe more than the plan has */
 	uint64_t done_ns;	     /* when the last of them ended; 0 = none has */
 	struct cot_query *next;	     /* in order of begin(); use cot_for_each_query() */

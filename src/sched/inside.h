@@ -7,6 +7,7 @@
  *   work.c      works: what events and the policy do to them
  *   place.c     parts of tenants: the same
  *   query.c     requests while they are on the GPU
+ *   acquaint.c  what is learned of those that the host does not know
  *   measure.c   what hosts measure of tenants
  *   predict.c   what hosts predict of them
  *   learn.c     what policies learned of them
@@ -80,6 +81,22 @@ struct lessons {
 	uint32_t n_second;
 };
 
+/* See acquaint.c: how many sizes of a program are learned, from how many queries, and after how
+ * many; sizes of part in a plan. Our choice. */
+#define ACQUAINT_CLASSES 8u
+#define ACQUAINT_COUNT	 48u
+#define ACQUAINT_SKIP	 16u
+#define ACQUAINT_QUOTAS	 4u
+
+struct acquaintance {
+	uint8_t class;
+	uint32_t n; /* queries */
+	uint64_t longest_ns;
+	struct cot_plan plan; /* no quotas: not yet */
+	uint32_t sms[ACQUAINT_QUOTAS];
+	uint64_t time_ns[ACQUAINT_QUOTAS];
+};
+
 struct sched_tenant {
 	struct cot_tenant pub; /* first */
 	struct own own;
@@ -88,6 +105,8 @@ struct sched_tenant {
 	bool held;
 	uint64_t held_since_ns; /* in the watchdog's time */
 	struct predictions predictions;
+	uint32_t n_acquaintances;
+	struct acquaintance acquaintances[ACQUAINT_CLASSES];
 };
 
 struct sched_work {
@@ -336,6 +355,13 @@ int cot_sched_query_on_end(struct cot_sched *s, uint32_t id);
 void cot_sched_query_drop(struct cot_sched *s, const struct cot_tenant *t);
 /* Queries stay; the policy's state of them (`own`) is zeroed. */
 void cot_sched_query_forget_policy(struct cot_sched *s, const struct cot_policy_ops *ops);
+
+/* ---- acquaint.c ---- */
+
+/* What was learned of queries of this size; NULL: not enough yet. Stays until the tenant goes. */
+const struct cot_plan *cot_acquaint_plan(struct sched_tenant *t, uint64_t size);
+/* A query of it is over. */
+void cot_acquaint_end(struct sched_tenant *t, const struct cot_query *q, uint64_t now_ns);
 
 /* ---- measure.c ---- */
 

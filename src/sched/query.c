@@ -109,6 +109,7 @@ static void end(struct cot_sched *s, struct sched_query *q)
 	take_out(s, q);
 	if (ops->end)
 		ops->end(&s->policy, &q->pub);
+	cot_acquaint_end((struct sched_tenant *)q->pub.tenant, &q->pub, s->policy.now_ns);
 	q->used = false;
 }
 
@@ -139,6 +140,8 @@ int cot_sched_query_on_begin(struct cot_sched *s, struct sched_tenant *t, uint32
 	if (q->used)
 		return -EEXIST;
 	is.tenant = &t->pub;
+	if (!is.plan)
+		is.plan = cot_acquaint_plan(t, d->size);
 	*q = (struct sched_query){.pub = is, .used = true};
 	add(s, q);
 	if (ops->begin)

@@ -231,6 +231,77 @@ static void test_what_is_not_known(void **state)
 	bench_end(b);
 }
 
+/* One of this size that takes so long. */
+static void one(struct bench *b, uint64_t size, uint64_t ns)
+{
+	assert_int_equal(bench_query(b, 9, SERVICE, size, NULL), 0);
+	b->now_ns += ns;
+	assert_int_equal(bench_query_end(b, 9), 0);
+}
+
+/* The first ones do not count; then the longest of the next does, in proportion to the SMs. */
+static void test_what_is_not_known_is_learned(void **state)
+{
+	static const uint32_t learned_sms[] = {17, 33, 66, 132};
+	static const uint64_t learned_ns[] = {8 * 3000, 4 * 3000, 2 * 3000, 3000};
+	struct bench *b = start();
+	unsigned i;
+
+	(void)state;
+	for (i = 0; i < 100; i++)
+		one(b, 100, 2000); /* how many SMs there are is not known */
+	assert_null(told.last.plan);
+	assert_int_equal(bench_event(b, (struct cot_event){.type = COT_EV_PARTS,
+							   .id = SERVICE,
+							   .parts = {.n_sms = 132, .unit = 8}}),
+			 0);
+	for (i = 0; i < 64; i++) {
+		one(b, 100, i < 16 ? 1000000 : i == 40 ? 3000 : 2000);
+		assert_null(told.last.plan);
+	}
+	one(b, 65, 5000); /* of 64 to 127 all count as one size */
+	assert_non_null(told.last.plan);
+	assert_true(cot_plan_is_valid(told.last.plan));
+	assert_int_equal(told.last.plan->n_tasks, 1);
+	assert_int_equal(told.last.plan->n_quotas, 4);
+	assert_memory_equal(told.last.plan->sms, learned_sms, sizeof(learned_sms));
+	assert_memory_equal(told.last.plan->query_ns, learned_ns, sizeof(learned_ns));
+	assert_memory_equal(told.last.plan->task_ns, learned_ns, sizeof(learned_ns));
+	one(b, 128, 2000);
+	assert_null(told.last.plan);
+	one(b, 0, 2000);
+	assert_null(told.last.plan);
+	/* What the host knows comes first. */
+	assert_int_equal(bench_query(b, 9, SERVICE, 100, &good), 0);
+	assert_ptr_equal(told.last.plan, &good);
+	bench_end(b);
+}
+
+/* Of eight sizes, and of times of any length. */
+static void test_what_is_too_much_to_learn(void **state)
+{
+	struct bench *b = start();
+	unsigned i, size;
+
+	(void)state;
+	assert_int_equal(bench_event(b, (struct cot_event){.type = COT_EV_PARTS,
+							   .id = SERVICE,
+							   .parts = {.n_sms = 132, .unit = 8}}),
+			 0);
+	for (size = 0; size < 9; size++)
+		for (i = 0; i < 64; i++)
+			one(b, 1u << size, size ? 1000 : COT_PLAN_NS_MAX / 3);
+	one(b, 1, 1);
+	assert_true(cot_plan_is_valid(told.last.plan));
+	assert_int_equal(told.last.plan->query_ns[0], COT_PLAN_NS_MAX);
+	assert_int_equal(told.last.plan->query_ns[2], COT_PLAN_NS_MAX / 3 * 2);
+	one(b, 1u << 7, 1);
+	assert_non_null(told.last.plan);
+	one(b, 1u << 8, 1);
+	assert_null(told.last.plan);
+	bench_end(b);
+}
+
 static void test_what_cannot_be(void **state)
 {
 	static const struct cot_query_desc wrong[] = {
@@ -336,6 +407,8 @@ int main(void)
 		cmocka_unit_test(test_wrong_plans),
 		cmocka_unit_test(test_a_life),
 		cmocka_unit_test(test_what_is_not_known),
+		cmocka_unit_test(test_what_is_not_known_is_learned),
+		cmocka_unit_test(test_what_is_too_much_to_learn),
 		cmocka_unit_test(test_what_cannot_be),
 		cmocka_unit_test(test_they_go_with_their_program),
 		cmocka_unit_test(test_another_policy),
