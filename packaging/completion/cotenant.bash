@@ -131,7 +131,7 @@ _cotenant_value()
 		;;
 	--scheduler) _cotenant_words "$(_cotenant_list schedulers)" "$2" ;;
 	--policy) _cotenant_words "$(_cotenant_list policies)" "$2" ;;
-	--sort) _cotenant_words 'id name class p99 requests launches sms freezes' "$2" ;;
+	--sort) _cotenant_words 'id name class p99 requests launches sms freezes memory power gpu' "$2" ;;
 	--format) _cotenant_words 'table prometheus' "$2" ;;
 	--preempt) _cotenant_words 'switch drain' "$2" ;;
 	--json) ((equals)) && _cotenant_files '\.json$' "$2" ;;

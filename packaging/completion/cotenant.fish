@@ -24,7 +24,7 @@ function __cotenant_values
         case mode
             printf '%s\n' switch drain auto
         case sort
-            printf '%s\n' id name class p99 requests launches sms freezes
+            printf '%s\n' id name class p99 requests launches sms freezes memory power gpu
         case format
             printf '%s\n' table prometheus
         case preempt

@@ -27,7 +27,9 @@ static const struct argp_option options[] = {
 	{"interval", KEY_INTERVAL, "TIME", 0,
 	 "Time between two looks, as in 500ms or 2s (a number alone: s); default 1s", 0},
 	{"sort", KEY_SORT, "KEY", 0,
-	 "id (default), name, class, p99, requests, launches, sms or freezes", 0},
+	 "id (default), name, class, p99, requests, launches, sms, freezes, memory, power or "
+	 "gpu",
+	 0},
 	{"reverse", KEY_REVERSE, NULL, 0, "The other way round", 0},
 	{"filter", KEY_FILTER, "TEXT", 0, "Only programs with this in their name, class or pool",
 	 0},
@@ -56,7 +58,7 @@ static void parse_sort(struct cot_top_view *v, const char *text, struct argp_sta
 	if (!cot_word_read(text, cot_top_sort_words, COT_TOP_N_SORTS, &sort))
 		argp_error(state,
 			   "--sort is '%s'; expected id, name, class, p99, requests, launches, "
-			   "sms or freezes",
+			   "sms, freezes, memory, power or gpu",
 			   text);
 	v->sort = (enum cot_top_sort)sort;
 }

@@ -24,6 +24,9 @@ enum cot_top_sort {
 	COT_TOP_BY_LAUNCHES,
 	COT_TOP_BY_SMS,
 	COT_TOP_BY_FREEZES,
+	COT_TOP_BY_MEMORY,
+	COT_TOP_BY_POWER,
+	COT_TOP_BY_GPU,
 	COT_TOP_N_SORTS
 };
 
@@ -39,6 +42,8 @@ struct cot_top_row {
 	char class_[16], gpus[24], pool[16], state[24], share[16];
 	double weight, slice_us, sms, gpu_sms, per_second, p99_ms, target_ms, alone, launches;
 	double freezes, evictions, programs;
+	double memory, memory_max; /* bytes: in use, and its bound */
+	double mean_w;		   /* its share of its GPUs' power since it began */
 };
 
 struct cot_top_rows {

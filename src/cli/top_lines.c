@@ -103,6 +103,36 @@ static void alone_cell(const struct cot_top_row *r, char *text, size_t size)
 		(void)snprintf(text, size, "%.0f%%", 100 * r->alone);
 }
 
+/* "900M", "40G": at most five characters up to 9999 GiB. */
+static size_t put_bytes(double bytes, char *text, size_t size)
+{
+	double mib = bytes / 1048576.0;
+
+	if (bytes < 0)
+		return (size_t)snprintf(text, size, "-");
+	return (size_t)snprintf(text, size, mib < 9999.5 ? "%.0fM" : "%.0fG",
+				mib < 9999.5 ? mib : mib / 1024.0);
+}
+
+/* In use, and the bound where it has one. */
+static void memory_cell(const struct cot_top_row *r, char *text, size_t size)
+{
+	size_t used = put_bytes(r->memory, text, size);
+
+	if (r->memory_max < 0 || used + 2 > size)
+		return;
+	text[used++] = '/';
+	(void)put_bytes(r->memory_max, text + used, size - used);
+}
+
+static void mean_w_cell(const struct cot_top_row *r, char *text, size_t size)
+{
+	if (r->mean_w < 0)
+		(void)snprintf(text, size, "-");
+	else
+		(void)snprintf(text, size, "%.0f W", r->mean_w);
+}
+
 static const struct column pool_columns[] = {
 	{"POOL", NAME_LEAST, 0, LEFT, name_cell}, {"GPU", 3, 4, RIGHT, gpus_cell},
 	{"MPS", 8, 3, LEFT, class__cell},	  {"STATE", 10, 1, LEFT, state_cell},
@@ -111,23 +141,25 @@ static const struct column pool_columns[] = {
 };
 
 static const struct column program_columns[] = {
-	{"ID", 4, 9, RIGHT, id_cell},
+	{"ID", 4, 11, RIGHT, id_cell},
 	{"NAME", NAME_LEAST, 0, LEFT, name_cell},
 	{"CLASS", 7, 1, LEFT, class__cell},
-	{"GPU", 3, 12, LEFT, gpus_cell},
-	{"POOL", 7, 6, LEFT, pool_cell},
+	{"GPU", 3, 7, LEFT, gpus_cell},
+	{"POOL", 7, 9, LEFT, pool_cell},
 	{"STATE", 10, 5, LEFT, state_cell},
-	{"WEIGHT", 6, 13, RIGHT, weight_cell},
-	{"SHARE", 6, 11, RIGHT, share_cell},
-	{"SLICE", 9, 14, RIGHT, slice_cell},
+	{"WEIGHT", 6, 15, RIGHT, weight_cell},
+	{"SHARE", 6, 14, RIGHT, share_cell},
+	{"SLICE", 9, 16, RIGHT, slice_cell},
 	{"SMS", 7, 4, RIGHT, sms_cell},
 	{"REQ/S", 7, 3, RIGHT, per_second_cell},
 	{"P99", 9, 2, RIGHT, p99_cell},
-	{"TARGET", 9, 7, RIGHT, target_ms_cell},
-	{"OF ALONE", 8, 8, RIGHT, alone_cell},
-	{"LAUNCH/S", 8, 10, RIGHT, launches_cell},
-	{"FREEZES", 7, 15, RIGHT, freezes_cell},
-	{"EVICTED", 7, 16, RIGHT, evictions_cell},
+	{"TARGET", 9, 6, RIGHT, target_ms_cell},
+	{"OF ALONE", 8, 10, RIGHT, alone_cell},
+	{"MEMORY", 11, 8, RIGHT, memory_cell},
+	{"POWER", 7, 13, RIGHT, mean_w_cell},
+	{"LAUNCH/S", 8, 12, RIGHT, launches_cell},
+	{"FREEZES", 7, 17, RIGHT, freezes_cell},
+	{"EVICTED", 7, 18, RIGHT, evictions_cell},
 };
 
 #define MAX_COLUMNS COT_ARRAY_LEN(program_columns)
@@ -319,6 +351,32 @@ static void put_summary(struct cot_top_picture *p, const json_t *stats,
 	put_text(p, COT_TOP_BAD, width, text);
 }
 
+/* A line for each GPU whose power is known. */
+static void put_gpus(struct cot_top_picture *p, const json_t *gpus, unsigned width)
+{
+	const json_t *gpu;
+	char text[256];
+	size_t i;
+
+	json_array_foreach (gpus, i, gpu) {
+		const json_t *energy = json_object_get(gpu, "energy");
+		const json_t *now = json_object_get(energy, "power_w");
+		const json_t *mean = json_object_get(energy, "mean_w");
+		int n;
+
+		if (!json_is_number(now))
+			continue;
+		n = snprintf(text, sizeof(text), "GPU %lld: %.0f W", cot_show_number(gpu, "index"),
+			     json_number_value(now));
+		if (json_is_number(mean))
+			n += snprintf(text + n, sizeof(text) - (size_t)n, ", mean %.0f W",
+				      json_number_value(mean));
+		(void)snprintf(text + n, sizeof(text) - (size_t)n, ", %.128s",
+			       cot_show_text(gpu, "model"));
+		put_text(p, COT_TOP_PLAIN, width, text);
+	}
+}
+
 static void put_rows(struct cot_top_picture *p, const struct cot_top_rows *rows, bool pools,
 		     unsigned width)
 {
@@ -355,18 +413,20 @@ int cot_top_picture_create(const json_t *stats, const struct cot_top_rows *rows,
 			   const struct cot_top_view *view, unsigned width,
 			   struct cot_top_picture *ret_picture)
 {
+	const json_t *gpus = json_object_get(stats, "gpus");
 	struct cot_top_picture p = {.n = 0};
 
 	width = width < COT_TOP_WIDTH_MIN   ? COT_TOP_WIDTH_MIN
 		: width > COT_TOP_WIDTH_MAX ? COT_TOP_WIDTH_MAX
 					    : width;
-	p.line = calloc(rows->n + FIXED_LINES, sizeof(*p.line));
+	p.line = calloc(rows->n + json_array_size(gpus) + FIXED_LINES, sizeof(*p.line));
 	if (!p.line)
 		return -ENOMEM;
 	if (stats)
 		put_summary(&p, stats, view, width);
 	else
 		put_text(&p, COT_TOP_BAD, width, NO_DAEMON);
+	put_gpus(&p, gpus, width);
 	p.n_head = p.n;
 	if (stats) {
 		put_rows(&p, rows, true, width);

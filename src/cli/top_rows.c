@@ -15,7 +15,10 @@ const char *const cot_top_sort_words[COT_TOP_N_SORTS] = {[COT_TOP_BY_ID] = "id",
 							 [COT_TOP_BY_REQUESTS] = "requests",
 							 [COT_TOP_BY_LAUNCHES] = "launches",
 							 [COT_TOP_BY_SMS] = "sms",
-							 [COT_TOP_BY_FREEZES] = "freezes"};
+							 [COT_TOP_BY_FREEZES] = "freezes",
+							 [COT_TOP_BY_MEMORY] = "memory",
+							 [COT_TOP_BY_POWER] = "power",
+							 [COT_TOP_BY_GPU] = "gpu"};
 
 static const double unknown = -1;
 
@@ -51,7 +54,10 @@ static struct cot_top_row blank(const json_t *o)
 				    .launches = unknown,
 				    .freezes = unknown,
 				    .evictions = unknown,
-				    .programs = unknown};
+				    .programs = unknown,
+				    .memory = unknown,
+				    .memory_max = unknown,
+				    .mean_w = unknown};
 }
 
 static struct cot_top_row pool_row(const json_t *o)
@@ -108,6 +114,7 @@ static void put_share(struct cot_top_row *r, const json_t *o)
 static struct cot_top_row program_row(const json_t *o)
 {
 	const json_t *part = json_object_get(o, "part"), *work = json_object_get(o, "work");
+	const json_t *memory = json_object_get(o, "memory");
 	bool alone = !json_is_string(json_object_get(o, "pool"));
 	struct cot_top_row r = blank(o);
 
@@ -121,6 +128,9 @@ static struct cot_top_row program_row(const json_t *o)
 	put_requests(&r, o);
 	r.launches = number_of(o, "launches_per_second");
 	r.evictions = number_of(work, "evictions");
+	r.memory = number_of(memory, "used_bytes");
+	r.memory_max = number_of(memory, "limit_bytes");
+	r.mean_w = number_of(json_object_get(o, "energy"), "mean_w");
 	if (cot_show_bool(part, "can_be_placed")) {
 		r.sms = number_of(part, "sms");
 		r.gpu_sms = number_of(part, "gpu_sms");
@@ -165,6 +175,12 @@ static int compare_by(enum cot_top_sort sort, const struct cot_top_row *a,
 		return fall(a->sms, b->sms);
 	case COT_TOP_BY_FREEZES:
 		return fall(a->freezes, b->freezes);
+	case COT_TOP_BY_MEMORY:
+		return fall(a->memory, b->memory);
+	case COT_TOP_BY_POWER:
+		return fall(a->mean_w, b->mean_w);
+	case COT_TOP_BY_GPU:
+		return strverscmp(a->gpus, b->gpus);
 	default:
 		return 0;
 	}

@@ -57,6 +57,10 @@ start two
 programs="$programs $pid"
 until_true 30 sum_is_whole || fail "stats: $(cat "$work/json")"
 "$COTENANT" stats >"$work/out"
+COLUMNS=120 "$COTENANT" top --once --sort power </dev/null >"$work/top" || fail "top: $?"
+grep -qE '^GPU 0: [0-9]+ W, mean [0-9]+ W, ' "$work/top" || fail "top: $(cat "$work/top")"
+says "$work/top" " POWER"
+grep -qE ' one .* [1-9][0-9]* W( |$)' "$work/top" || fail "top: $(cat "$work/top")"
 grep -qE '^GPU 0 +[0-9.]+ J +[0-9.]+ s +[0-9.]+ W +-' "$work/out" || fail "stats: $(cat "$work/out")"
 grep -qE '^one +[0-9.]+ J +[0-9.]+ s +[0-9.]+ W +432.0 W' "$work/out" || fail "stats: $(cat "$work/out")"
 

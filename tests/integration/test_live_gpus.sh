@@ -118,6 +118,22 @@ expect_value both slice_us 20
 says "$work/daemon.log" "new batch program 'both'"
 "$COTENANT" ps >"$work/out"
 grep -q " both .* 0,1  *alone " "$work/out" || fail "both is in a pool: $(cat "$work/out")"
+# top and metrics tell one GPU from the other; of the program on both the GPUs are a list.
+for columns in 80 120; do
+	COLUMNS=$columns "$COTENANT" top --once --sort gpu </dev/null >"$work/out" || fail "top: $?"
+	awk '$1 == "ID" || $1 == "NAME" { for (i = 1; i <= NF; i++) at[$i] = i }
+		$at["NAME"] ~ /^(b0|b1|s1|both)$/ { print $at["NAME"] "=" $at["GPU"] }' "$work/out" | tr '\n' ' ' >"$work/order"
+	[ "$(cat "$work/order")" = "b0=0 both=0,1 b1=1 s1=1 " ] || fail "top at $columns: $(cat "$work/out")"
+	grep -q '^pool:batch:1 ' "$work/out" || fail "top at $columns has no pool of GPU 1: $(cat "$work/out")"
+done
+"$COTENANT" stats --format prometheus >"$work/metrics" || fail "stats --format prometheus"
+for gpu in 0 1; do
+	grep -q "^cotenant_pool_up{pool=\"batch\",gpu=\"$gpu\".* 1$" "$work/metrics" || fail "no pool of GPU $gpu"
+done
+grep -q '^cotenant_program_info{program="b1",.*gpu="1"' "$work/metrics" || fail "b1: $(cat "$work/metrics")"
+grep '^cotenant_program_frozen{program="both",' "$work/metrics" >"$work/out" || fail "both: $(cat "$work/metrics")"
+grep -q 'gpu="0,1"' "$work/out" || fail "both: $(cat "$work/out")"
+
 freezes both || fail "freeze both: $(cat "$work/out")"
 are_frozen_on 0 1 || fail "$(frozen_on 0) are frozen on GPU 0"
 until_true 1 are_frozen_on 1 1 || fail "$(frozen_on 1) are frozen on GPU 1"

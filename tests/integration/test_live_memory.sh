@@ -51,6 +51,11 @@ is_memory first most_bytes $((3072 << 20)) || fail "most: $(memory first most_by
 is_memory first refused 10 || fail "refused: $(memory first refused)"
 is_memory first oversubscribed false || fail "oversubscribed: $(memory first oversubscribed)"
 shows 'first +3072 MiB +640 MiB +10 +kept' || fail "ps: $(cat "$work/out")"
+for columns in 80 120; do
+	COLUMNS=$columns "$COTENANT" top --once </dev/null >"$work/out" || fail "top: $?"
+	says "$work/out" MEMORY
+	grep -qE 'first .*640M/3072M' "$work/out" || fail "top at $columns: $(cat "$work/out")"
+done
 
 # No more is promised than there is, unless that is wanted.
 bounded --memory 2GiB -- true 2>"$work/err" && fail "more than there is was promised"

@@ -8,17 +8,21 @@
 
 static const char snapshot[] =
 	"{\"daemon\": {\"policy\": \"slo\", \"policy_fault\": null},"
+	" \"gpus\": [{\"index\": 0, \"model\": \"NVIDIA H200\", \"energy\": {\"power_w\": 412.3, \"mean_w\": 388.8}},"
+	"   {\"index\": 1, \"model\": null, \"energy\": null}],"
 	" \"pools\": [{\"id\": 1, \"name\": \"latency\", \"gpu\": 0, \"mps\": \"up\", \"state\": \"running\","
 	"   \"slice_us\": 10000, \"freezes\": 2, \"tenants\": 1}],"
 	" \"tenants\": ["
 	"  {\"id\": 2, \"name\": \"api\", \"class\": \"latency\", \"pool\": \"latency\", \"gpus\": [0], \"weight\": 100,"
+	"   \"memory\": {\"limit_bytes\": 42949672960, \"used_bytes\": 8589934592}, \"energy\": {\"mean_w\": 90.4},"
 	"   \"target\": {\"ms\": 5.0}, \"part\": {\"can_be_placed\": true, \"sms\": 66, \"gpu_sms\": 132},"
 	"   \"requests\": {\"windows\": [{}, {\"per_second\": 40.5, \"judged\": \"response\","
 	"     \"response\": {\"p99_ms\": 7.25}}]}},"
 	"  {\"id\": 3, \"name\": \"training-with-a-very-long-name-that-is-cut\", \"class\": \"batch\","
 	"   \"pool\": null, \"gpus\": [0], \"weight\": 50, \"state\": \"frozen\", \"held\": true,"
 	"   \"slice_us\": 0, \"freezes\": 9},"
-	"  {\"id\": 4, \"name\": \"b\\u0007\\u00e9\", \"class\": \"batch\", \"pool\": \"batch\", \"gpus\": [0]}]}";
+	"  {\"id\": 4, \"name\": \"b\\u0007\\u00e9\", \"class\": \"batch\", \"pool\": \"batch\", \"gpus\": [0, 1],"
+	"   \"memory\": {\"limit_bytes\": 1073741824, \"used_bytes\": null}}]}";
 
 static json_t *stats;
 static struct cot_top_rows rows;
@@ -82,6 +86,11 @@ static void rows_say_what_the_daemon_says(void **state)
 	assert_true(has("66/132") && has("7.25 ms!") && has("5.00 ms") && has("40.5"));
 	assert_true(has("frozen (held)") || has("frozen (h~"));
 	assert_true(has("10000 us"));
+	assert_true(has("8192M/40G") && has("-/1024M"));
+	assert_true(has("90 W") && has("GPU 0: 412 W, mean 389 W, NVIDIA H200"));
+	assert_false(has("GPU 1"));
+	assert_string_equal(rows.row[3].gpus, "0,1");
+	assert_true(rows.row[3].mean_w < 0 && rows.row[2].memory_max < 0);
 	assert_false(has("EVICTED")); /* nobody has any */
 	assert_int_equal(line_of(2)->tone, COT_TOP_BAD);
 	assert_int_equal(line_of(3)->tone, COT_TOP_COLD);
@@ -104,6 +113,12 @@ static void order_and_choice(void **state)
 	view = (struct cot_top_view){.sort = COT_TOP_BY_FREEZES};
 	make(&view, 80);
 	assert_int_equal(rows.row[1].id, 3);
+	view = (struct cot_top_view){.sort = COT_TOP_BY_MEMORY};
+	make(&view, 80);
+	assert_int_equal(rows.row[1].id, 2);
+	view = (struct cot_top_view){.sort = COT_TOP_BY_GPU, .reverse = true};
+	make(&view, 80);
+	assert_int_equal(rows.row[1].id, 4);
 	view = (struct cot_top_view){.sort = COT_TOP_BY_P99, .filter = "LATENCY"};
 	make(&view, 80);
 	assert_int_equal(rows.n, 2);
@@ -135,7 +150,8 @@ static void no_line_is_too_wide(void **state)
 		}
 		assert_true(has("api") && has("NAME"));
 		assert_true(width < 40 || (has("CLASS") && has("P99")));
-		assert_true(width < 80 || (has("SMS") && has("TARGET")));
+		assert_true(width < 80 || (has("SMS") && has("TARGET") && has("MEMORY")));
+		assert_true(width < 120 || has("POWER"));
 	}
 }
 
