@@ -48,7 +48,7 @@ _cotenant_options()
 	set) echo "--class= --weight= --slice= --mode= --block= --quota= --reserve= --sms= --pace= --p99= --slowdown= --rate=
 			--json $common" ;;
 	report) echo "--output= --timeline= --json $common" ;;
-	scenario-from) echo "--output= --gpu= --json --progress $common" ;;
+	scenario-from) echo "--output= --gpu= --from-gpu= --json --progress $common" ;;
 	record) echo "--output= --for= --interval= --limit= $common" ;;
 	top) echo "--once --interval= --sort= --reverse --filter= $common" ;;
 	ps) echo "--wide --json $common" ;;

@@ -109,6 +109,21 @@ static void put_requests(json_t *o, const json_t *requests)
 	}
 }
 
+/* "0", or "0,1". */
+static void put_gpus(json_t *o, const json_t *gpus)
+{
+	char text[COT_RECORD_TEXT_MAX] = "";
+	const json_t *gpu;
+	size_t i, n = 0;
+
+	json_array_foreach (gpus, i, gpu)
+		if (n + 8 < sizeof(text))
+			n += (size_t)snprintf(text + n, sizeof(text) - n, "%s%u", n ? "," : "",
+					      (unsigned)json_integer_value(gpu) %
+						      COT_RECORD_GPUS_MAX);
+	put_text(o, "gpus", text, sizeof(text));
+}
+
 static json_t *program(const json_t *stats, const json_t *tenant)
 {
 	const json_t *entity = entity_of(stats, tenant);
@@ -119,6 +134,7 @@ static json_t *program(const json_t *stats, const json_t *tenant)
 	(void)json_object_set_new(o, "id", json_integer(cot_show_number(tenant, "id")));
 	put_text(o, "name", cot_show_text(tenant, "name"), 64);
 	put_text(o, "class", cot_show_text(tenant, "class"), 16);
+	put_gpus(o, json_object_get(tenant, "gpus"));
 	put_text(o, "pool", json_string_value(json_object_get(tenant, "pool")), 64);
 	put_text(o, "target_kind", json_string_value(json_object_get(target, "kind")), 16);
 	put_text(o, "target", json_string_value(json_object_get(target, "amount")), 32);

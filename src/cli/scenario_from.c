@@ -15,22 +15,36 @@
 #include "report/format.h"
 #include "report/json.h"
 #include "report/recording.h"
+#include "text/number.h"
 #include "trace/gpu.h"
 #include "trace/scenario_read.h"
 
-enum { KEY_GPU = 256, KEY_JSON };
+enum { KEY_GPU = 256, KEY_FROM_GPU, KEY_JSON };
 
 static const struct argp_option options[] = {
 	{"output", 'o', "FILE", 0, "Write the scenario here; default scenario.yaml", 0},
 	{"gpu", KEY_GPU, "NAME", 0,
 	 "The simulated GPU, of cotenant list gpus; default: the recorded one, or h200", 0},
+	{"from-gpu", KEY_FROM_GPU, "NUMBER", 0,
+	 "The programs on this one of the recorded GPUs; needed where there were several", 0},
 	COT_CLI_JSON(KEY_JSON, 1),
 	{0},
 };
 
 struct arguments {
 	const char *file, *path, *gpu, *json;
+	uint32_t gpus; /* bits: of which recorded GPUs; 0: not said */
 };
+
+static uint32_t parse_from_gpu(const char *text, struct argp_state *state)
+{
+	uint64_t gpu;
+
+	if (!cot_number_u64(text, &gpu) || gpu >= COT_RECORD_GPUS_MAX)
+		argp_error(state, "--from-gpu is '%s'; expected a number below %u", text,
+			   COT_RECORD_GPUS_MAX);
+	return 1u << (gpu % COT_RECORD_GPUS_MAX);
+}
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
@@ -45,6 +59,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 			argp_error(state, "there is no GPU '%s'; cotenant list gpus names them",
 				   arg);
 		a->gpu = arg;
+		return 0;
+	case KEY_FROM_GPU:
+		a->gpus = parse_from_gpu(arg, state);
 		return 0;
 	case KEY_JSON:
 		a->json = cot_cli_json(arg, state);
@@ -74,6 +91,11 @@ struct job {
 	struct cot_sim_summary summary;
 };
 
+static bool is_wanted(const struct job *job, uint32_t program)
+{
+	return cot_recording_is_on(&job->record.programs[program], job->args->gpus);
+}
+
 static const char *gpu_of(const struct job *job)
 {
 	if (job->args->gpu)
@@ -88,7 +110,8 @@ static int draft(struct job *job, struct cot_error *err)
 
 	if (!out)
 		return cot_error_set(err, -ENOMEM, "out of memory");
-	cot_recording_print_scenario(&job->record, gpu, cot_gpu_find(gpu)->n_sms, out);
+	cot_recording_print_scenario(&job->record, job->args->gpus, gpu, cot_gpu_find(gpu)->n_sms,
+				     out);
 	if (fclose(out))
 		return cot_error_set(err, -ENOMEM, "out of memory");
 	return 0;
@@ -206,6 +229,8 @@ static int show_table(const struct job *job)
 	struct row r;
 
 	for (i = 0; i < job->record.n_programs; i++) {
+		if (!is_wanted(job, i))
+			continue;
 		make_row(job, i, &app, &r);
 		cot_table_text(t, r.name);
 		time_cell(t, r.times->n, r.times->p50_ms);
@@ -231,6 +256,8 @@ static json_t *make_json(const struct job *job)
 	struct row r;
 
 	for (i = 0; i < job->record.n_programs; i++) {
+		if (!is_wanted(job, i))
+			continue;
 		make_row(job, i, &app, &r);
 		(void)json_array_append_new(
 			programs,
@@ -257,12 +284,36 @@ static int show(const struct job *job, struct cot_error *err)
 	return 0;
 }
 
+/* All programs of a scenario are on one GPU. */
+static int choose_gpu(struct arguments *a, const struct cot_record *r, struct cot_error *err)
+{
+	char text[8 * COT_RECORD_GPUS_MAX] = "";
+	uint32_t i, gpus = 0;
+	size_t n = 0;
+
+	for (i = 0; i < r->n_programs; i++)
+		gpus |= r->programs[i].gpus;
+	if (a->gpus || !(gpus & (gpus - 1))) {
+		a->gpus = a->gpus ? a->gpus : UINT32_MAX;
+		return 0;
+	}
+	for (i = 0; i < COT_RECORD_GPUS_MAX; i++)
+		if (gpus >> i & 1)
+			n += (size_t)snprintf(text + n, sizeof(text) - n, "%s%u", n ? ", " : "", i);
+	return cot_error_set(err, -EINVAL,
+			     "%s: the programs were on GPUs %s; a scenario has one: expected "
+			     "--from-gpu and its number",
+			     a->file, text);
+}
+
 static int count_apps(const struct job *job, struct cot_error *err)
 {
 	struct cot_record_total t;
 	uint32_t i, n = 0;
 
 	for (i = 0; i < job->record.n_programs; i++) {
+		if (!is_wanted(job, i))
+			continue;
 		cot_record_sum_up(&job->record, i, &t);
 		n += cot_recording_can_play(&job->record.programs[i], &t);
 	}
@@ -291,6 +342,8 @@ int cot_cmd_scenario_from(int argc, char **argv)
 		return COT_EXIT_USAGE;
 	cot_cli_catch_signals();
 	rc = cot_record_read(a.file, &job.record, NULL, &err);
+	if (!rc)
+		rc = choose_gpu(&a, &job.record, &err);
 	if (!rc)
 		rc = count_apps(&job, &err);
 	if (!rc)

@@ -53,6 +53,15 @@ static const struct cot_field head_fields[] = {
 	{0},
 };
 
+struct where {
+	char gpus[COT_RECORD_TEXT_MAX]; /* "0" or "0,1" */
+};
+
+static const struct cot_field where_fields[] = {
+	ROW(where, "gpus", gpus, COT_TEXT),
+	{0},
+};
+
 struct line {
 	double at_ms;
 	uint64_t decisions;
@@ -110,6 +119,26 @@ static const struct cot_field change_fields[] = {
 
 /* ---- samples ---- */
 
+static int read_gpus(struct reader *r, const json_t *object, uint32_t *ret_gpus)
+{
+	struct where where = {0};
+	const char *text = where.gpus;
+	int rc = fill(r, object, where_fields, &where);
+
+	*ret_gpus = 0;
+	while (!rc && *text) {
+		unsigned gpu = 0, digits = 0;
+
+		for (; *text >= '0' && *text <= '9' && digits < 3; text++, digits++)
+			gpu = 10 * gpu + (unsigned)(*text - '0');
+		if (!digits || gpu >= COT_RECORD_GPUS_MAX || (*text && *text != ','))
+			return fail(r, "'gpus' is wrong", "numbers below 32, as in \"0,1\"");
+		*ret_gpus |= 1u << gpu;
+		text += *text == ',';
+	}
+	return rc;
+}
+
 /* Programs are few; what was said of one last counts. */
 static int find_program(struct reader *r, const struct cot_record_program *p, uint32_t *ret_index)
 {
@@ -160,6 +189,8 @@ static int add_point(struct reader *r, const json_t *object)
 
 	if (!rc)
 		rc = fill(r, object, program_fields, &program);
+	if (!rc)
+		rc = read_gpus(r, object, &program.gpus);
 	if (!rc)
 		rc = fill(r, object, point_fields, &point);
 	if (!rc)

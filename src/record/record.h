@@ -22,6 +22,7 @@
 #define COT_RECORD_CHANGES_MAX	(1u << 18)
 #define COT_RECORD_TEXT_MAX	160u
 #define COT_RECORD_MS_MAX	1e12
+#define COT_RECORD_GPUS_MAX	32u
 
 enum cot_record_horizon { COT_RECORD_1S, COT_RECORD_60S, COT_RECORD_N_HORIZONS };
 enum cot_record_figure { COT_RECORD_RESPONSE, COT_RECORD_SERVICE, COT_RECORD_N_FIGURES };
@@ -38,6 +39,7 @@ struct cot_record_program {
 	/* As they were last. Empty: none. */
 	char class_[16], pool[64], target_kind[16], target[32], sms[32];
 	uint32_t weight;
+	uint32_t gpus; /* a bit for each, by index; 0: not known */
 };
 
 /* A program in a sample. */
@@ -95,9 +97,9 @@ struct cot_record_total {
 	struct cot_record_times times[COT_RECORD_N_FIGURES];
 	bool exact;
 	double launches_per_s; /* in the mean of the samples that know it; 0: not known */
-	/* The median service in the best second alone on the GPU, or of all seconds; 0: not known.
-	 */
-	double service_alone_ms, service_best_ms;
+	/* Services in the seconds alone on its GPUs, and in the best of all seconds (that with the
+	 * least median). n == 0: there was none. */
+	struct cot_record_times service_alone, service_best;
 	double launches_alone_per_s, launches_best_per_s;
 };
 

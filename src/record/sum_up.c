@@ -49,39 +49,57 @@ static double nearest(const struct many *m, size_t n, uint64_t wanted)
 	return n ? m[n - 1].ms : 0;
 }
 
-/* Windows of a second that lie behind one another. */
-static void put_together(const struct cot_record *r, uint32_t program, unsigned figure,
-			 struct cot_record_times *ret)
+/* Windows of a second that lie behind one another. Room for all points. */
+struct windows {
+	struct many *m;
+	size_t n;
+	uint64_t n_requests;
+	double free_ms;
+};
+
+static void add_window(struct windows *w, const struct cot_record_point *p, unsigned figure)
 {
-	struct many *m = malloc(3 * sizeof(*m) * (r->n_points ? r->n_points : 1));
-	double free_ms = 0;
-	size_t n = 0;
-	uint32_t i;
+	const struct cot_record_times *t = &p->times[COT_RECORD_1S][figure];
 
-	memset(ret, 0, sizeof(*ret));
-	for (i = 0; m && i < r->n_points; i++) {
-		const struct cot_record_point *p = &r->points[i];
-		const struct cot_record_times *t = &p->times[COT_RECORD_1S][figure];
-
-		if (p->program != program || !t->n || p->at_ms < free_ms)
-			continue;
-		n += spread(t, m + n);
-		ret->n += t->n;
-		free_ms = p->at_ms + 950;
-	}
-	if (n) {
-		qsort(m, n, sizeof(*m), by_time);
-		ret->p50_ms = nearest(m, n, rank(ret->n, 50));
-		ret->p95_ms = nearest(m, n, rank(ret->n, 95));
-		ret->p99_ms = nearest(m, n, rank(ret->n, 99));
-	}
-	free(m);
+	if (!w->m || !t->n || p->at_ms < w->free_ms)
+		return;
+	w->n += spread(t, w->m + w->n);
+	w->n_requests += t->n;
+	w->free_ms = p->at_ms + 950;
 }
 
-static void best(double ms, double *least_ms)
+/* All of them together; releases them. */
+static void put_together(struct windows *w, struct cot_record_times *ret)
 {
-	if (ms > 0 && (*least_ms <= 0 || ms < *least_ms))
-		*least_ms = ms;
+	uint64_t n = w->n_requests;
+
+	memset(ret, 0, sizeof(*ret));
+	if (w->n) {
+		qsort(w->m, w->n, sizeof(*w->m), by_time);
+		ret->n = n;
+		ret->p50_ms = nearest(w->m, w->n, rank(n, 50));
+		ret->p95_ms = nearest(w->m, w->n, rank(n, 95));
+		ret->p99_ms = nearest(w->m, w->n, rank(n, 99));
+	}
+	free(w->m);
+}
+
+static struct windows no_windows(const struct cot_record *r)
+{
+	return (struct windows){
+		.m = malloc(3 * sizeof(struct many) * (r->n_points ? r->n_points : 1))};
+}
+
+static void sum_figure(const struct cot_record *r, uint32_t program, unsigned figure,
+		       struct cot_record_times *ret)
+{
+	struct windows w = no_windows(r);
+	uint32_t i;
+
+	for (i = 0; i < r->n_points; i++)
+		if (r->points[i].program == program)
+			add_window(&w, &r->points[i], figure);
+	put_together(&w, ret);
 }
 
 static void most(double rate, double *most_rate)
@@ -90,34 +108,72 @@ static void most(double rate, double *most_rate)
 		*most_rate = rate;
 }
 
-/* Whether no other program was in this sample. Those of one sample stand together. */
-static bool is_alone(const struct cot_record *r, uint32_t i)
+static uint32_t gpus_of(const struct cot_record *r, const struct cot_record_point *p)
 {
-	uint32_t sample = r->points[i].sample;
+	uint32_t gpus = r->programs[p->program].gpus;
 
-	return (!i || r->points[i - 1].sample != sample) &&
-	       (i + 1 >= r->n_points || r->points[i + 1].sample != sample);
+	return gpus ? gpus : UINT32_MAX;
 }
 
-static void look(const struct cot_record *r, uint32_t i, bool alone, struct cot_record_total *t)
+static bool shares_gpu(const struct cot_record *r, uint32_t i, uint32_t k)
 {
-	const struct cot_record_point *p = &r->points[i];
+	return gpus_of(r, &r->points[i]) & gpus_of(r, &r->points[k]);
+}
+
+/* Whether no other program was on its GPUs in this sample. Those of one sample stand together. */
+static bool is_alone(const struct cot_record *r, uint32_t i)
+{
+	uint32_t sample = r->points[i].sample, k;
+
+	for (k = i; k && r->points[k - 1].sample == sample; k--)
+		if (shares_gpu(r, i, k - 1))
+			return false;
+	for (k = i + 1; k < r->n_points && r->points[k].sample == sample; k++)
+		if (shares_gpu(r, i, k))
+			return false;
+	return true;
+}
+
+static void look(const struct cot_record_point *p, bool alone, struct windows *w,
+		 struct cot_record_total *t)
+{
 	const struct cot_record_times *s = &p->times[COT_RECORD_1S][COT_RECORD_SERVICE];
 
-	if (s->n >= BEST_REQUESTS_MIN) {
-		best(s->p50_ms, &t->service_best_ms);
-		if (alone)
-			best(s->p50_ms, &t->service_alone_ms);
-	}
+	if (s->n >= BEST_REQUESTS_MIN && s->p50_ms > 0 &&
+	    (!t->service_best.n || s->p50_ms < t->service_best.p50_ms))
+		t->service_best = *s;
+	if (s->n >= BEST_REQUESTS_MIN && alone)
+		add_window(w, p, COT_RECORD_SERVICE);
 	most(p->launches_per_s, &t->launches_best_per_s);
 	if (alone)
 		most(p->launches_per_s, &t->launches_alone_per_s);
 }
 
+/* A window looks back 1.1 s at most: the program must have been alone for so long. */
+static void look_at_all(const struct cot_record *r, uint32_t program, struct cot_record_total *t)
+{
+	struct windows w = no_windows(r);
+	double alone_ms = -1;
+	uint32_t i;
+
+	for (i = 0; i < r->n_points; i++) {
+		const struct cot_record_point *p = &r->points[i];
+
+		if (p->program != program)
+			continue;
+		if (!is_alone(r, i))
+			alone_ms = -1;
+		else if (alone_ms < 0)
+			alone_ms = p->at_ms;
+		look(p, alone_ms >= 0 && p->at_ms - alone_ms >= 1100, &w, t);
+	}
+	put_together(&w, &t->service_alone);
+}
+
 void cot_record_sum_up(const struct cot_record *r, uint32_t program, struct cot_record_total *ret)
 {
 	const struct cot_record_point *first = NULL, *last = NULL, *p;
-	double launches = 0, alone_ms = -1;
+	double launches = 0;
 	uint64_t before;
 	uint32_t i, n_launches = 0;
 	unsigned f;
@@ -129,17 +185,12 @@ void cot_record_sum_up(const struct cot_record *r, uint32_t program, struct cot_
 			continue;
 		first = first ? first : p;
 		last = p;
-		/* A window looks back 1.1 s at most: it must have been alone for so long. */
-		if (!is_alone(r, i))
-			alone_ms = -1;
-		else if (alone_ms < 0)
-			alone_ms = p->at_ms;
-		look(r, i, alone_ms >= 0 && p->at_ms - alone_ms >= 1100, ret);
 		launches += p->launches_per_s;
 		n_launches += p->launches_per_s > 0;
 	}
 	if (!first)
 		return;
+	look_at_all(r, program, ret);
 	ret->from_ms = first->at_ms;
 	ret->to_ms = last->at_ms;
 	/* Of one that began later all requests were in the recording. */
@@ -158,6 +209,6 @@ void cot_record_sum_up(const struct cot_record *r, uint32_t program, struct cot_
 		if (ret->exact)
 			ret->times[f] = last->times[COT_RECORD_60S][f];
 		else
-			put_together(r, program, f, &ret->times[f]);
+			sum_figure(r, program, f, &ret->times[f]);
 	}
 }

@@ -41,8 +41,11 @@ bool cot_recording_can_play(const struct cot_record_program *p, const struct cot
 #define COT_RECORDING_NAME_MAX 68
 const char *cot_recording_name(const struct cot_record *r, uint32_t program,
 			       char ret_name[COT_RECORDING_NAME_MAX]);
-/* A scenario of the programs that can be played, in their order, on this GPU with so many SMs. */
-void cot_recording_print_scenario(const struct cot_record *r, const char *gpu, uint32_t n_sms,
-				  FILE *out);
+/* Whether the program was on one of these GPUs (a bit for each), or where is not known. */
+bool cot_recording_is_on(const struct cot_record_program *p, uint32_t gpus);
+/* A scenario of the programs on these GPUs that can be played, in their order, on one GPU of this
+ * model with so many SMs. */
+void cot_recording_print_scenario(const struct cot_record *r, uint32_t gpus, const char *model,
+				  uint32_t n_sms, FILE *out);
 
 #endif

@@ -2,10 +2,12 @@
  * A scenario from a recording: of each program what it did best is taken for what it does alone,
  * and as much of its work comes as was recorded.
  */
+#include <math.h>
 #include <string.h>
 
 #include "base/quote.h"
 #include "report/recording.h"
+#include "sim/series.h"
 
 #define PER_S_MIN	  0.1 /* of arrivals */
 #define PER_S_MAX	  1e6
@@ -13,6 +15,9 @@
 #define KERNEL_US_MAX	  1e7
 #define OPEN_BUSY_MAX	  0.8 /* our choice: beyond, random requests would queue up */
 #define UNKNOWN_KERNEL_US 1000.0
+#define SIZE_CV_MAX	  2.0 /* of a scenario */
+#define SIZE_CV_LEAST	  0.01
+#define NORMAL_P99	  2.3263478740408408 /* of the standard normal distribution */
 
 static double within(double x, double min, double max)
 {
@@ -35,7 +40,24 @@ static bool is_latency(const struct cot_record_program *p)
 
 static double alone_ms(const struct cot_record_total *t)
 {
-	return t->service_alone_ms > 0 ? t->service_alone_ms : t->service_best_ms;
+	return t->service_alone.n ? t->service_alone.p50_ms : t->service_best.p50_ms;
+}
+
+/* Of a lognormal distribution with this median and 99th percentile: the variance of its logarithm,
+ * which is ln(1 + cv^2). Of a program that never was alone all that was recorded counts. */
+static double log_variance(const struct cot_record_total *t)
+{
+	const struct cot_record_times *s =
+		t->service_alone.n ? &t->service_alone : &t->times[COT_RECORD_SERVICE];
+	double most = cot_ln_series(1.0 + SIZE_CV_MAX * SIZE_CV_MAX);
+	double ratio = s->p50_ms > 0 ? s->p99_ms / s->p50_ms : 1.0;
+	double sigma = 0;
+
+	/* The series is good to 5. */
+	for (; ratio > 5.0 && sigma * sigma < most * NORMAL_P99 * NORMAL_P99; ratio /= 5.0)
+		sigma += cot_ln_series(5.0);
+	sigma = (sigma + cot_ln_series(within(ratio, 1.0, 5.0))) / NORMAL_P99;
+	return within(sigma * sigma, 0.0, most);
 }
 
 bool cot_recording_can_play(const struct cot_record_program *p, const struct cot_record_total *t)
@@ -61,15 +83,18 @@ bool cot_recording_is_open(const struct cot_record_total *t)
 	return t->times[COT_RECORD_RESPONSE].n && busy(t) < OPEN_BUSY_MAX;
 }
 
-static void put_requests(FILE *out, const struct cot_record_total *t)
+static void put_requests(FILE *out, const struct cot_record_total *t, double size_cv)
 {
 	bool open = cot_recording_is_open(t);
 	double per_s = t->per_s;
 
 	if (!open)
 		per_s /= 1.0 - (busy(t) < 0.99 ? busy(t) : 0.99);
-	(void)fprintf(out, "    arrivals: {per_s: %.6g, gaps: %s}\n",
+	(void)fprintf(out, "    arrivals: {per_s: %.6g, gaps: %s",
 		      within(per_s, PER_S_MIN, PER_S_MAX), open ? "random" : "after");
+	if (size_cv >= SIZE_CV_LEAST)
+		(void)fprintf(out, ", size_cv: %.4f", size_cv);
+	(void)fputs("}\n", out);
 }
 
 static void put_app(FILE *out, const struct cot_record_program *p, const struct cot_record_total *t,
@@ -90,10 +115,15 @@ static void put_app(FILE *out, const struct cot_record_program *p, const struct 
 	if (t->from_ms >= 1)
 		(void)fprintf(out, "    start_us: %.0f\n", t->from_ms * 1e3);
 	if (alone_ms(t) > 0) {
-		if (!(t->service_alone_ms > 0))
-			(void)fputs("    # never alone: its best second\n", out);
-		put_requests(out, t);
-		put_kernel(out, n_sms, alone_ms(t) * 1e3);
+		double v = log_variance(t);
+
+		if (!t->service_alone.n)
+			(void)fputs("    # never alone: the median of its best second, and the "
+				    "spread that others were part of\n",
+				    out);
+		put_requests(out, t, sqrt(cot_exp_series(v) - 1.0));
+		/* The mean, of which sizes are a multiple. */
+		put_kernel(out, n_sms, alone_ms(t) * 1e3 * cot_exp_series(v / 2.0));
 	} else if (launches > 0) {
 		put_kernel(out, n_sms, 1e6 / launches);
 	} else {
@@ -102,17 +132,24 @@ static void put_app(FILE *out, const struct cot_record_program *p, const struct 
 	}
 }
 
-void cot_recording_print_scenario(const struct cot_record *r, const char *gpu, uint32_t n_sms,
-				  FILE *out)
+bool cot_recording_is_on(const struct cot_record_program *p, uint32_t gpus)
+{
+	return !p->gpus || (p->gpus & gpus);
+}
+
+void cot_recording_print_scenario(const struct cot_record *r, uint32_t gpus, const char *model,
+				  uint32_t n_sms, FILE *out)
 {
 	struct cot_record_total t;
 	char name[COT_RECORDING_NAME_MAX];
 	uint32_t i;
 
-	(void)fprintf(out,
-		      "# From a recording. Of each program its best second stands for what it does "
-		      "alone.\nschema: cotenant.scenario/1\ngpu: %s\nscheduler: timeslice\n",
-		      gpu);
+	(void)fprintf(
+		out,
+		"# From a recording. Requests take what they took in the seconds alone; batch "
+		"programs do what\n# they did in their best second.\nschema: "
+		"cotenant.scenario/1\ngpu: %s\nscheduler: timeslice\n",
+		model);
 	if (r->policy[0]) {
 		(void)fputs("policy: ", out);
 		cot_quote_write(out, r->policy);
@@ -124,8 +161,12 @@ void cot_recording_print_scenario(const struct cot_record *r, const char *gpu, u
 		const struct cot_record_program *p = &r->programs[i];
 
 		cot_record_sum_up(r, i, &t);
-		if (cot_recording_can_play(p, &t))
-			put_app(out, p, &t, n_sms, cot_recording_name(r, i, name));
+		if (!cot_recording_is_on(p, gpus) || !cot_recording_can_play(p, &t))
+			continue;
+		if (p->gpus & (p->gpus - 1))
+			(void)fputs("  # on several GPUs: what it does on this one is not known\n",
+				    out);
+		put_app(out, p, &t, n_sms, cot_recording_name(r, i, name));
 	}
 }
 

@@ -134,6 +134,18 @@ grep -q '^cotenant_program_info{program="b1",.*gpu="1"' "$work/metrics" || fail 
 grep '^cotenant_program_frozen{program="both",' "$work/metrics" >"$work/out" || fail "both: $(cat "$work/metrics")"
 grep -q 'gpu="0,1"' "$work/out" || fail "both: $(cat "$work/out")"
 
+# A recording knows which GPU it was, and a scenario of it has the programs of one.
+"$COTENANT" record -o "$work/run.cot" --interval 100ms --for 0.4s 2>"$work/out" || fail "record: $(cat "$work/out")"
+grep -q '"name":"b1",[^}]*"gpus":"1"' "$work/run.cot" || fail "record: $(head -c 2000 "$work/run.cot")"
+grep -q '"name":"both",[^}]*"gpus":"0,1"' "$work/run.cot" || fail "record: $(head -c 2000 "$work/run.cot")"
+"$COTENANT" scenario-from "$work/run.cot" -o "$work/two.yaml" >"$work/out" 2>&1 && fail "a scenario of two GPUs"
+says "$work/out" "on GPUs 0, 1; a scenario has one"
+"$COTENANT" scenario-from "$work/run.cot" --from-gpu=1 -o "$work/one.yaml" >"$work/out" 2>&1 ||
+	fail "scenario-from: $(cat "$work/out")"
+says "$work/one.yaml" '"b1"'
+says "$work/one.yaml" '"both"'
+says_not "$work/one.yaml" '"b0"'
+
 freezes both || fail "freeze both: $(cat "$work/out")"
 are_frozen_on 0 1 || fail "$(frozen_on 0) are frozen on GPU 0"
 until_true 1 are_frozen_on 1 1 || fail "$(frozen_on 1) are frozen on GPU 1"

@@ -106,11 +106,48 @@ static void test_alone(void **state)
 	(void)state;
 	assert_int_equal(parse(text, &r, &err), 0);
 	cot_record_sum_up(&r, 0, &t);
-	assert_true(t.service_alone_ms == 3);
-	assert_true(t.service_best_ms == 1);
+	assert_int_equal(t.service_alone.n, 9);
+	assert_true(t.service_alone.p50_ms == 3 && t.service_alone.p99_ms == 8);
+	assert_true(t.service_best.n == 9 && t.service_best.p50_ms == 1);
 	cot_record_sum_up(&r, 1, &t);
 	assert_true(t.launches_alone_per_s == 0 && t.launches_best_per_s == 20);
 	cot_record_finish(&r);
+}
+
+/* Programs on other GPUs leave a program alone; one on several is with those of each. */
+static void test_gpus(void **state)
+{
+#define ON(gpus, id, more) \
+	"{\"id\":" #id ",\"name\":\"a\",\"class\":\"batch\",\"gpus\":\"" gpus "\"" more "}"
+#define RATE ",\"launches_per_s\":7"
+#define OF_GPUS(first, second, third)                                                     \
+	HEAD SAMPLE(0, ON(first, 1, RATE) "," ON(second, 2, RATE) "," ON(third, 3, RATE)) \
+		SAMPLE(2000, ON(first, 1, RATE) "," ON(second, 2, RATE) "," ON(third, 3, RATE))
+	static const struct {
+		const char *text;
+		uint32_t gpus[3];
+		bool alone[3];
+	} cases[] = {
+		{OF_GPUS("0", "1", "2"), {1, 2, 4}, {true, true, true}},
+		{OF_GPUS("0", "31", "0"), {1, 1u << 31, 1}, {false, true, false}},
+		{OF_GPUS("0", "1,2", "2"), {1, 6, 4}, {true, false, false}},
+		{OF_GPUS("0", "", "2"), {1, 0, 4}, {false, false, false}},
+	};
+	struct cot_record_total t;
+	struct cot_record r;
+	struct cot_error err;
+	unsigned i, k;
+
+	(void)state;
+	for (i = 0; i < COT_ARRAY_LEN(cases); i++) {
+		assert_int_equal(parse(cases[i].text, &r, &err), 0);
+		for (k = 0; k < 3; k++) {
+			assert_int_equal(r.programs[k].gpus, cases[i].gpus[k]);
+			cot_record_sum_up(&r, k, &t);
+			assert_int_equal(t.launches_alone_per_s > 0, cases[i].alone[k]);
+		}
+		cot_record_finish(&r);
+	}
 }
 
 static void test_mistakes(void **state)
@@ -129,6 +166,9 @@ static void test_mistakes(void **state)
 		{HEAD "{\"at_ms\":1,\"programs\":[3]}\n", "a program is no object"},
 		{HEAD "{\"at_ms\":1,\"programs\":[{\"id\":3,\"name\":\"a\"}]}\n", "class"},
 		{HEAD SAMPLE(1, SERVE(-1, "")), "requests"},
+		{HEAD SAMPLE(1, ON("32", 1, "")), "r.cot:2: 'gpus' is wrong; expected numbers"},
+		{HEAD SAMPLE(1, ON("0;1", 1, "")), "'gpus' is wrong"},
+		{HEAD SAMPLE(1, ON(",1", 1, "")), "'gpus' is wrong"},
 		{HEAD "{\"at_ms\":1,\"end\":\"time\"}\n" SAMPLE(2, ""),
 		 "something follows the end"},
 	};
@@ -147,9 +187,9 @@ static void test_mistakes(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_all),	 cmocka_unit_test(test_exact),
-		cmocka_unit_test(test_seconds),	 cmocka_unit_test(test_alone),
-		cmocka_unit_test(test_mistakes),
+		cmocka_unit_test(test_all),	cmocka_unit_test(test_exact),
+		cmocka_unit_test(test_seconds), cmocka_unit_test(test_alone),
+		cmocka_unit_test(test_gpus),	cmocka_unit_test(test_mistakes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
