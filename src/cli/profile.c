@@ -25,13 +25,13 @@
 struct arguments {
 	struct cot_profile profile;
 	struct cot_emulate emulate;
-	const char *output;
+	const char *output, *judge;
 	uint32_t n_sizes;
 	uint64_t sizes[COT_KNOWN_INPUTS_MAX];
 	int first; /* index of the program in argv */
 };
 
-enum { KEY_CLASS = 256, KEY_SIZES, KEY_PARTS, KEY_REQUESTS, KEY_EMULATE };
+enum { KEY_CLASS = 256, KEY_SIZES, KEY_PARTS, KEY_REQUESTS, KEY_JUDGE, KEY_EMULATE };
 
 static const struct argp_option options[] = {
 	{"output", 'o', "FILE", 0, "Where to write; default: PROGRAM.knowledge", 0},
@@ -42,6 +42,8 @@ static const struct argp_option options[] = {
 	{"parts", KEY_PARTS, "SMS,...", 0, "Sizes of parts; default: all that the GPU has", 0},
 	{"requests", KEY_REQUESTS, "N", 0,
 	 "The least number of requests for a figure; default 100, or what ends in a minute", 0},
+	{"judge", KEY_JUDGE, "FILE", 0,
+	 "Run nothing; show how far predictors are off that learn from this file", 0},
 	{"emulate", KEY_EMULATE, "DEVICE", 0, "Run on an emulated GPU, as cotenant run does", 0},
 	{0},
 };
@@ -115,15 +117,21 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 				   arg);
 		a->profile.n_requests = (uint32_t)n;
 		return 0;
+	case KEY_JUDGE:
+		a->judge = arg;
+		return 0;
 	case KEY_EMULATE:
 		a->emulate.device = arg;
 		return 0;
 	case ARGP_KEY_ARG:
+		if (a->judge)
+			argp_error(state, "--judge runs no program, but one is given: '%s'", arg);
 		a->first = state->next - 1;
 		state->next = state->argc; /* the rest is the program's */
 		return 0;
 	case ARGP_KEY_NO_ARGS:
-		argp_error(state, "no program given; as in: cotenant profile -- ./serve");
+		if (!a->judge)
+			argp_error(state, "no program given; as in: cotenant profile -- ./serve");
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -294,7 +302,8 @@ static void print_times(const struct cot_knowledge *k)
 	cot_show_table(t);
 }
 
-static void print_errors(const struct cot_knowledge *k)
+/* -EINVAL: with fewer than two inputs nothing is left to test with. */
+static int print_errors(const struct cot_knowledge *k)
 {
 	static const char *const names[COT_N_PREDICTORS] = {
 		[COT_PREDICTOR_TREE] = "tree",
@@ -308,8 +317,7 @@ static void print_errors(const struct cot_knowledge *k)
 	unsigned i;
 
 	if (k->n_inputs < 2 || cot_knowledge_judge(k, SEED, &e))
-		return;
-	(void)putchar('\n');
+		return -EINVAL;
 	t = cot_table_create_left(heads, COT_ARRAY_LEN(heads));
 	for (i = 0; i < COT_N_PREDICTORS; i++) {
 		cot_table_text(t, names[i]);
@@ -319,6 +327,21 @@ static void print_errors(const struct cot_knowledge *k)
 		cot_table_cell(t, "%.1f %%", 100 * e.by_input[i].worst);
 	}
 	cot_show_table(t);
+	return 0;
+}
+
+static int judge(const char *path, struct cot_error *err)
+{
+	struct cot_knowledge *k = NULL;
+	int rc = cot_knowledge_read(path, &k, err);
+
+	if (!rc && print_errors(k))
+		rc = cot_error_set(err, -EINVAL,
+				   "%s has %u sizes of input; expected two or more, to learn from "
+				   "some and predict the others",
+				   path, k->n_inputs);
+	cot_knowledge_destroy(k);
+	return rc ? rc : cot_cli_flush(err);
 }
 
 static int write_down(const struct cot_knowledge *k, struct cot_outfile *out, const char *path,
@@ -331,7 +354,9 @@ static int write_down(const struct cot_knowledge *k, struct cot_outfile *out, co
 	if (rc || !strcmp(path, "-"))
 		return rc;
 	print_times(k);
-	print_errors(k);
+	if (k->n_inputs > 1)
+		(void)putchar('\n');
+	(void)print_errors(k);
 	(void)printf("\nWritten to %s. Bandwidth and instructions per cycle are not measured.\n",
 		     path);
 	return cot_cli_flush(err);
@@ -411,6 +436,8 @@ int cot_cmd_profile(int argc, char **argv)
 
 	if (cot_cli_parse(&argp, argc, argv, ARGP_IN_ORDER, &a))
 		return COT_EXIT_USAGE;
+	if (a.judge)
+		return cot_cli_end(judge(a.judge, &err), &err);
 	rc = check(&a, argv + a.first, &err);
 	if (!rc && a.emulate.device)
 		rc = cot_emulate_set_up(&a.emulate, true, &err);

@@ -37,6 +37,15 @@ says "$work/known/service.yaml" "time_ns: [60000, 40000]"
 says "$work/known/service.yaml" "tasks: [0, 0, 1]"
 says "$work/known/service.yaml" "tasks: [2, 2, 3]"
 says "$work/known/service.yaml" "name: \"first (1)\""
+
+# Predictors learn from such files: of two sizes, one says nothing of the other.
+expect 0 profile --judge "$work/known/service.yaml"
+says "$work/out" "PREDICTED BY  MEAN ERROR"
+[ "$(grep -c '^tree  *[0-9.]* %  *[0-9.]* %  *[0-9.]* %  *[0-9.]* %' "$work/out")" -eq 1 ] || fail "no tree: $(cat "$work/out")"
+expect 1 profile --judge "$work/known/batch.yaml"
+says "$work/err" "has 0 sizes of input; expected two or more"
+expect 2 profile --judge "$work/known/service.yaml" -- true
+says "$work/err" "--judge runs no program"
 cp -r "$work/known" "$work/first"
 expect 0 sim "$work/s.yaml" --learn "$work/known"
 diff -r "$work/known" "$work/first" >/dev/null || fail "it learns something else every time"
