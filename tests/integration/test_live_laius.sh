@@ -94,7 +94,8 @@ knows 32
 kill -HUP "$daemon_pid"
 until_true 20 ps_shows 'api +- +36 of 132, from 96 ' || fail "ps: $(cat "$work/out")"
 
-# A service of which nothing is known has all SMs; what the batch programs launch meanwhile is held.
+# A service of which nothing is known has all SMs; what the batch programs launch meanwhile is held. After 64 requests it is
+# known what they take; whether that is little enough for a part depends on how busy this machine is.
 kill -TERM "$api"
 wait "$api" || fail "serve: $(cat "$work/api")"
 says "$work/api" "wrong 0"
@@ -103,7 +104,8 @@ odd=$pid
 until_true 20 at_least train launches_held 20 || fail "held: $(ps_value train launches_held)"
 until_true 20 at_least sort launches_held 20 || fail "held: $(ps_value sort launches_held)"
 expect_value odd planned 0
-until_true 20 ps_shows 'odd +- +all 132' || fail "ps: $(cat "$work/out")"
+"$COTENANT" explain odd >"$work/out" || fail "explain: $(cat "$work/out")"
+grep -qE 'not known +[1-9]' "$work/out" || fail "explain: $(cat "$work/out")"
 
 # Without a policy that looks at queries nobody is asked, and nobody held.
 printf 'schema: cotenantd/1\npolicy: parts\n' >"$work/laius.conf"
