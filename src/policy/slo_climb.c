@@ -8,16 +8,14 @@
  *        +---------+
  */
 #include "policy/slo.h"
+#include "policy/slo_room.h"
 
 /* Our choices. A window of 1 s shows for up to 1.1 s what was before a change. */
 #define SETTLE_NS (1100 * COT_NS_PER_MS)
 /* A step up is an experiment for so long: one look over the target ends it. */
 #define TRIAL_NS (3 * COT_NS_PER_S)
 /* Later it takes more than one window full of misses: 1 % of the requests may miss. */
-#define MISSING_NS (1200 * COT_NS_PER_MS)
-/* A step up far below the target, and near to it. */
-#define FAST_NS	    (1500 * COT_NS_PER_MS)
-#define TEN_NS	    (11 * COT_NS_PER_S)
+#define MISSING_NS  (1200 * COT_NS_PER_MS)
 #define COSTLY_NS   (10 * COT_NS_PER_S)
 #define CATCH_UP_NS (1500 * COT_NS_PER_MS)
 /* The lowest rung gets so long to show what it can do. */
@@ -25,22 +23,11 @@
 /* Without any window for so long, what was bad is not known to be so. */
 #define SILENT_NS (3 * COT_NS_PER_S)
 
-/* In 1/1000 of the target: 10 s that used more lead down; what a rung may be expected to use before
- * a step up to it, by ten seconds and by one; what a safe one may. */
+/* In 1/1000 of the target: 10 s that used more lead down. */
 #define MISS 1000u
-#define NEAR 980u
-#define FAST 600u
-#define GOOD 850u
-#define TWO  400u
 /* So much of what was used before is no gain. */
-#define GAIN 900u
-/* Requests that need so much of the time can be served even if a step slows them down. */
-#define LIGHT 700u
-/* Of the GPU's time. */
-#define WORTH 90u
-/* So much of the load at which a rung failed is another load. */
-#define OTHER_LOAD 700u
-#define RISEN	   1500u
+#define GAIN  900u
+#define RISEN 1500u
 
 /* A rung that failed is tried again after so long, three times that, and so on. */
 #define COOL_NS	    (60 * COT_NS_PER_S)
@@ -131,7 +118,7 @@ static uint32_t safe_rung(const struct slo_climb *c, uint64_t use)
 
 	for (rung = c->rung - 1u; rung > floor; rung--) {
 		by = was && was < use ? c->rungs[rung].use * use / was : c->rungs[rung].use;
-		if (by && by <= GOOD)
+		if (by && by <= SLO_GOOD)
 			break;
 	}
 	return rung;
@@ -232,166 +219,13 @@ static bool is_near(struct slo_climb *c, const struct slo_use *use, uint64_t now
 
 /* ---- up ---- */
 
-static bool may_try(const struct slo_climb *c, uint32_t rung, uint64_t load, uint64_t now_ns)
-{
-	const struct slo_rung *r = &c->rungs[rung];
-
-	return r->until_ns <= now_ns ||
-	       (load && load * 1000 < (uint64_t)r->failed_load * OTHER_LOAD);
-}
-
-/* Beyond half of the GPU requests may come faster than what is left can serve. */
-static bool is_steep(const struct slo_climb *c)
-{
-	return c->ladder.topology == SLO_PARTS && c->rung >= c->ladder.start &&
-	       c->rung + 1u >= c->ladder.top / 2u;
-}
-
-/* There they have fewer SMs for themselves, and take as much longer if they need them. */
-static uint64_t slower(const struct slo_climb *c, uint64_t x)
-{
-	uint32_t left = (uint32_t)c->ladder.top - c->rung;
-
-	if (!is_steep(c))
-		return x;
-	return left > 1 ? x * left / (left - 1) : 2 * x;
-}
-
-/* What a rung below used, the nearest that is known; below all rungs of parts nobody is beside
- * them. Returns how far below; 0: nothing is known. */
-static uint32_t before(const struct slo_climb *c, uint32_t alone, uint32_t *ret_use)
-{
-	uint32_t rung;
-
-	for (rung = c->rung; rung-- > c->ladder.lowest;)
-		if (c->rungs[rung].use) {
-			*ret_use = c->rungs[rung].use;
-			return c->rung - rung;
-		}
-	*ret_use = alone;
-	return alone && c->ladder.topology == SLO_PARTS ? c->rung : 0;
-}
-
-static bool is_breathing(const struct slo_climb *c)
-{
-	return c->ladder.topology == SLO_POOLS && c->rung < SLO_USUAL;
-}
-
-static bool is_frozen(const struct slo_climb *c)
-{
-	return c->ladder.topology == SLO_POOLS && c->rung == SLO_FROZEN;
-}
-
-/* How much of the target the next rung would use, if it goes on as from a rung below to this; where
- * batch programs run in breaths no less than is guessed. */
-static uint64_t expected_use(const struct slo_climb *c, const struct slo_use *use, uint32_t used,
-			     uint64_t load)
-{
-	uint32_t was, n = before(c, use->alone, &was);
-	uint64_t next = used, guess = 0;
-
-	if (is_breathing(c))
-		guess = cot_slo_breath_guess(use, used, load, c->rung, c->rung + 1u);
-	if (!n)
-		next = slower(c, used);
-	else if (was < used)
-		next += (used - was) / n;
-	return next > guess ? next : guess;
-}
-
-/* Seconds together are as good as one with enough requests, if they are not too many: what has
- * fewer in 10 s is not known by then either. */
-static bool is_enough(const struct slo_climb *c, const struct slo_use *use, uint64_t age_ns)
-{
-	return use->n >= SLO_ENOUGH || (c->n_seen >= SLO_ENOUGH && age_ns <= TEN_NS);
-}
-
-/* While batch programs are frozen the queue of before goes: what was seen first says nothing. */
-static uint32_t used_now(const struct slo_climb *c, const struct slo_use *use)
-{
-	if (use->slow_sure)
-		return use->slow_high;
-	return !is_frozen(c) && c->peak > use->fast_high ? c->peak : use->fast_high;
-}
-
-/* If it goes on as from a rung below to this one. */
-static uint64_t onward_use(const struct slo_climb *c, uint32_t used, uint32_t to)
-{
-	uint32_t was, n = before(c, 0, &was);
-
-	return n && was < used ? used + (uint64_t)(used - was) * (to - c->rung) / n : used;
-}
-
-/* The highest rung, up to the usual slices, that is guessed to be good and has not failed. */
-static uint32_t guessed_rung(const struct slo_climb *c, const struct slo_use *use, uint64_t load,
-			     uint64_t now_ns)
-{
-	uint32_t rung = c->rung, used = used_now(c, use), guess;
-
-	while (rung < SLO_USUAL && may_try(c, rung + 1, load, now_ns)) {
-		guess = cot_slo_breath_guess(use, used, load, c->rung, rung + 1);
-		if (!guess || guess > GOOD || onward_use(c, used, rung + 1) > GOOD)
-			break;
-		rung++;
-	}
-	return rung;
-}
-
-static bool has_room(const struct slo_climb *c, const struct slo_use *use, uint64_t load,
-		     uint64_t now_ns)
-{
-	uint64_t age_ns = now_ns - c->since_ns;
-
-	if (is_steep(c) && slower(c, c->busy) > LIGHT)
-		return false;
-	if (!use->slow_sure && (age_ns < FAST_NS || !is_enough(c, use, age_ns)))
-		return false;
-	if (is_breathing(c) && guessed_rung(c, use, load, now_ns) > c->rung)
-		return true;
-	return use->slow_sure ? expected_use(c, use, use->slow_high, load) <= NEAR
-			      : expected_use(c, use, c->peak, load) <= FAST;
-}
-
-/* On parts far below the target: as far as it would be good if requests took as much longer as they
- * have fewer SMs for themselves; not beyond half of the GPU. */
-static uint32_t far_rung(const struct slo_climb *c, uint64_t load, uint64_t now_ns)
-{
-	uint32_t rung = c->rung + 1u, top = c->ladder.top;
-
-	if (!c->peak || c->peak > TWO || c->rung < c->ladder.start)
-		return rung;
-	while (rung < top / 2 && (uint64_t)c->peak * (top - c->rung) <= FAST * (top - rung - 1) &&
-	       may_try(c, rung + 1, load, now_ns))
-		rung++;
-	return rung;
-}
-
-/* Where batch programs run in breaths, as far as is guessed. */
-static uint32_t next_rung(const struct slo_climb *c, const struct slo_use *use, uint64_t load,
-			  uint64_t now_ns)
-{
-	uint32_t guessed;
-
-	if (c->ladder.topology == SLO_PARTS)
-		return far_rung(c, load, now_ns);
-	guessed = is_breathing(c) ? guessed_rung(c, use, load, now_ns) : 0;
-	return guessed > c->rung ? guessed : c->rung + 1u;
-}
-
-/* In pools a step up saves switches, whose cost grows with the load: where they cost little, little
- * is to be gained, and the target is not risked for it. */
-static bool is_worth(const struct slo_climb *c, uint64_t load)
-{
-	return c->ladder.topology != SLO_POOLS || c->rung < SLO_USUAL ||
-	       load * SLO_SWITCHES_US >= WORTH * 10000;
-}
-
 static bool rise(struct slo_climb *c, const struct slo_use *use, uint64_t load, uint64_t now_ns)
 {
-	if (c->rung >= c->ladder.top || !is_worth(c, load) || !has_room(c, use, load, now_ns) ||
-	    !may_try(c, c->rung + 1u, load, now_ns))
+	if (c->rung >= c->ladder.top || !cot_slo_room_is_worth(c, load) ||
+	    !cot_slo_room_is(c, use, load, now_ns) ||
+	    !cot_slo_room_may_try(c, c->rung + 1u, load, now_ns))
 		return false;
-	move(c, next_rung(c, use, load, now_ns), SLO_WHY_ROOM, now_ns);
+	move(c, cot_slo_room_rung(c, use, load, now_ns), SLO_WHY_ROOM, now_ns);
 	return true;
 }
 
@@ -403,12 +237,14 @@ static bool ease(struct slo_climb *c, const struct slo_use *use, uint64_t load, 
 
 	if (!c->eased || c->rung >= rung)
 		return false;
-	guess = is_breathing(c) ? cot_slo_breath_guess(use, used_now(c, use), load, c->rung, rung)
-				: 0;
+	guess = cot_slo_room_is_breathing(c)
+			? cot_slo_breath_guess(use, cot_slo_room_used(c, use), load, c->rung, rung)
+			: 0;
 	if (c->rungs[rung].failed_use)
 		used = c->rungs[rung].failed_use;
-	if (used > NEAR || guess > MISS || !may_try(c, rung, load, now_ns))
-		rung = is_breathing(c) ? guessed_rung(c, use, load, now_ns) : c->rung;
+	if (used > SLO_NEAR || guess > MISS || !cot_slo_room_may_try(c, rung, load, now_ns))
+		rung = cot_slo_room_is_breathing(c) ? cot_slo_room_guessed(c, use, load, now_ns)
+						    : c->rung;
 	c->eased = false;
 	if (rung <= c->rung)
 		return false;
@@ -426,8 +262,8 @@ static bool was_for_nothing(struct slo_climb *c, const struct slo_use *use, uint
 	/* With more requests it says nothing. */
 	if (load * 1000 > c->rungs[SLO_USUAL].load * (uint64_t)RISEN)
 		return false;
-	if (!is_frozen(c) || !use->slow_sure || !before || (before > MISS && use->slow <= MISS) ||
-	    use->slow * 1000ull < before * GAIN)
+	if (!cot_slo_room_is_frozen(c) || !use->slow_sure || !before ||
+	    (before > MISS && use->slow <= MISS) || use->slow * 1000ull < before * GAIN)
 		return false;
 	c->no_freeze_until_ns = now_ns + cool_ns(HOPELESS_NS, ++c->n_nothing);
 	move(c, c->ladder.start, SLO_WHY_NOTHING, now_ns);

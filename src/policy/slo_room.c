@@ -1,0 +1,178 @@
+/*
+ *      used     guess: the queue of what is left
+ *       |       onward: as from the rung below to this one
+ *       v            v
+ *   ---rung------rung + 1---- SLO_GOOD -- SLO_NEAR --- target --->  use
+ *
+ * Whether a step up has room, and how far it may go. It decides nothing about steps down.
+ */
+#include "policy/slo_room.h"
+
+/* Our choices. A step up far below the target, and near to it. */
+#define FAST_NS (1500 * COT_NS_PER_MS)
+#define TEN_NS	(11 * COT_NS_PER_S)
+
+/* In 1/1000 of the target: what a rung may be expected to use by one second before a step up to it;
+ * where two at once are tried. */
+#define FAST 600u
+#define TWO  400u
+/* Requests that need so much of the time can be served even if a step slows them down. */
+#define LIGHT 700u
+/* Of the GPU's time. */
+#define WORTH 90u
+/* So much of the load at which a rung failed is another load. */
+#define OTHER_LOAD 700u
+
+bool cot_slo_room_may_try(const struct slo_climb *c, uint32_t rung, uint64_t load, uint64_t now_ns)
+{
+	const struct slo_rung *r = &c->rungs[rung];
+
+	return r->until_ns <= now_ns ||
+	       (load && load * 1000 < (uint64_t)r->failed_load * OTHER_LOAD);
+}
+
+/* Beyond half of the GPU requests may come faster than what is left can serve. */
+static bool is_steep(const struct slo_climb *c)
+{
+	return c->ladder.topology == SLO_PARTS && c->rung >= c->ladder.start &&
+	       c->rung + 1u >= c->ladder.top / 2u;
+}
+
+/* There they have fewer SMs for themselves, and take as much longer if they need them. */
+static uint64_t slower(const struct slo_climb *c, uint64_t x)
+{
+	uint32_t left = (uint32_t)c->ladder.top - c->rung;
+
+	if (!is_steep(c))
+		return x;
+	return left > 1 ? x * left / (left - 1) : 2 * x;
+}
+
+/* What a rung below used, the nearest that is known; below all rungs of parts nobody is beside
+ * them. Returns how far below; 0: nothing is known. */
+static uint32_t before(const struct slo_climb *c, uint32_t alone, uint32_t *ret_use)
+{
+	uint32_t rung;
+
+	for (rung = c->rung; rung-- > c->ladder.lowest;)
+		if (c->rungs[rung].use) {
+			*ret_use = c->rungs[rung].use;
+			return c->rung - rung;
+		}
+	*ret_use = alone;
+	return alone && c->ladder.topology == SLO_PARTS ? c->rung : 0;
+}
+
+bool cot_slo_room_is_breathing(const struct slo_climb *c)
+{
+	return c->ladder.topology == SLO_POOLS && c->rung < SLO_USUAL;
+}
+
+bool cot_slo_room_is_frozen(const struct slo_climb *c)
+{
+	return c->ladder.topology == SLO_POOLS && c->rung == SLO_FROZEN;
+}
+
+/* How much of the target the next rung would use, if it goes on as from a rung below to this; where
+ * batch programs run in breaths no less than is guessed. */
+static uint64_t expected_use(const struct slo_climb *c, const struct slo_use *use, uint32_t used,
+			     uint64_t load)
+{
+	uint32_t was, n = before(c, use->alone, &was);
+	uint64_t next = used, guess = 0;
+
+	if (cot_slo_room_is_breathing(c))
+		guess = cot_slo_breath_guess(use, used, load, c->rung, c->rung + 1u);
+	if (!n)
+		next = slower(c, used);
+	else if (was < used)
+		next += (used - was) / n;
+	return next > guess ? next : guess;
+}
+
+/* Seconds together are as good as one with enough requests, if they are not too many: what has
+ * fewer in 10 s is not known by then either. */
+static bool is_enough(const struct slo_climb *c, const struct slo_use *use, uint64_t age_ns)
+{
+	return use->n >= SLO_ENOUGH || (c->n_seen >= SLO_ENOUGH && age_ns <= TEN_NS);
+}
+
+/* While batch programs are frozen the queue of before goes: what was seen first says nothing. */
+uint32_t cot_slo_room_used(const struct slo_climb *c, const struct slo_use *use)
+{
+	if (use->slow_sure)
+		return use->slow_high;
+	return !cot_slo_room_is_frozen(c) && c->peak > use->fast_high ? c->peak : use->fast_high;
+}
+
+/* If it goes on as from a rung below to this one. */
+static uint64_t onward_use(const struct slo_climb *c, uint32_t used, uint32_t to)
+{
+	uint32_t was, n = before(c, 0, &was);
+
+	return n && was < used ? used + (uint64_t)(used - was) * (to - c->rung) / n : used;
+}
+
+/* The highest rung, up to the usual slices, that is guessed to be good and has not failed. */
+uint32_t cot_slo_room_guessed(const struct slo_climb *c, const struct slo_use *use, uint64_t load,
+			      uint64_t now_ns)
+{
+	uint32_t rung = c->rung, used = cot_slo_room_used(c, use), guess;
+
+	while (rung < SLO_USUAL && cot_slo_room_may_try(c, rung + 1, load, now_ns)) {
+		guess = cot_slo_breath_guess(use, used, load, c->rung, rung + 1);
+		if (!guess || guess > SLO_GOOD || onward_use(c, used, rung + 1) > SLO_GOOD)
+			break;
+		rung++;
+	}
+	return rung;
+}
+
+bool cot_slo_room_is(const struct slo_climb *c, const struct slo_use *use, uint64_t load,
+		     uint64_t now_ns)
+{
+	uint64_t age_ns = now_ns - c->since_ns;
+
+	if (is_steep(c) && slower(c, c->busy) > LIGHT)
+		return false;
+	if (!use->slow_sure && (age_ns < FAST_NS || !is_enough(c, use, age_ns)))
+		return false;
+	if (cot_slo_room_is_breathing(c) && cot_slo_room_guessed(c, use, load, now_ns) > c->rung)
+		return true;
+	return use->slow_sure ? expected_use(c, use, use->slow_high, load) <= SLO_NEAR
+			      : expected_use(c, use, c->peak, load) <= FAST;
+}
+
+/* On parts far below the target: as far as it would be good if requests took as much longer as they
+ * have fewer SMs for themselves; not beyond half of the GPU. */
+static uint32_t far_rung(const struct slo_climb *c, uint64_t load, uint64_t now_ns)
+{
+	uint32_t rung = c->rung + 1u, top = c->ladder.top;
+
+	if (!c->peak || c->peak > TWO || c->rung < c->ladder.start)
+		return rung;
+	while (rung < top / 2 && (uint64_t)c->peak * (top - c->rung) <= FAST * (top - rung - 1) &&
+	       cot_slo_room_may_try(c, rung + 1, load, now_ns))
+		rung++;
+	return rung;
+}
+
+/* Where batch programs run in breaths, as far as is guessed. */
+uint32_t cot_slo_room_rung(const struct slo_climb *c, const struct slo_use *use, uint64_t load,
+			   uint64_t now_ns)
+{
+	uint32_t guessed;
+
+	if (c->ladder.topology == SLO_PARTS)
+		return far_rung(c, load, now_ns);
+	guessed = cot_slo_room_is_breathing(c) ? cot_slo_room_guessed(c, use, load, now_ns) : 0;
+	return guessed > c->rung ? guessed : c->rung + 1u;
+}
+
+/* In pools a step up saves switches, whose cost grows with the load: where they cost little, little
+ * is to be gained, and the target is not risked for it. */
+bool cot_slo_room_is_worth(const struct slo_climb *c, uint64_t load)
+{
+	return c->ladder.topology != SLO_POOLS || c->rung < SLO_USUAL ||
+	       load * SLO_SWITCHES_US >= WORTH * 10000;
+}
