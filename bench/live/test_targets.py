@@ -13,6 +13,7 @@ from collections import Counter
 
 import headline
 import tenants
+import why
 from livebench import events, judge, mixes, verdicts
 from livebench.board import Board
 from livebench.mixes import MIXES
@@ -176,6 +177,23 @@ class Arrivals(unittest.TestCase):
         self.assertNotEqual(run(10**9, 10**9 + 10**10)[1:], [n, mean])
         self.board.ask(0, 9)
         self.assertEqual(run(10**9, 10**9 + 10**10)[1], 0)
+
+
+class Why(unittest.TestCase):
+    def test_one_miss_in_a_hundred_is_never_sure(self):
+        self.assertIsNone(why.sure_after([5] * 99 + [20], 10))
+        self.assertIsNone(why.sure_after(([5] * 99 + [20]) * 20, 10))
+
+    def test_misses_beyond_chance_are_sure_at_the_one_that_shows_it(self):
+        # 2 of 40: more than 0.4 + 2 * sqrt(0.396) = 1.66
+        self.assertEqual(why.sure_after(([5] * 19 + [20]) * 5, 10), 40)
+        self.assertEqual(why.sure_after([20] * 100, 10), why.FEWEST)
+
+    def test_where_slo_was(self):
+        breaths = "  batch programs run for  4 ms, then they are frozen\n  once in   80 ms\n  batch slice  20 us"
+        self.assertEqual(why.arrangement(breaths), "4 ms in 80 ms")
+        self.assertEqual(why.arrangement("  arrangement  pools: turns\n  batch slice  20 us"), "usual slices")
+        self.assertEqual(why.arrangement("  arrangement  parts: side by side"), "parts: side by side")
 
 
 class Events(unittest.TestCase):
