@@ -74,7 +74,7 @@ done
 [ $? -eq 6 ] || fail "an unknown name"
 says "$work/out" "no program called 'nobody'"
 "$COTENANT" set a --slice 1us >"$work/out" 2>&1 && fail "a slice of 1 us"
-says "$work/out" "expected 20 to"
+says "$work/out" "expected 20 us to"
 for block in 0 1sm 1000001ms many; do
 	"$COTENANT" set a --block "$block" >"$work/out" 2>&1
 	[ $? -eq 2 ] || fail "a block of $block"
