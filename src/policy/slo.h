@@ -80,8 +80,8 @@ uint32_t cot_slo_breath_permille(uint32_t rung);
 
 struct slo_use;
 
-/* What the rung `to` would use, where `rung` below it uses `used`, both in 1/1000 of the target and
- * up to SLO_USUAL; 0: it cannot be said. `load`: requests in 10 s. */
+/* What the rung `to` would use, where `rung` uses `used`, both in 1/1000 of the target and up to
+ * SLO_USUAL; 0: it cannot be said. `load`: requests in 10 s. */
 uint32_t cot_slo_breath_guess(const struct slo_use *use, uint32_t used, uint64_t load,
 			      uint32_t rung, uint32_t to);
 
@@ -104,14 +104,16 @@ uint32_t cot_slo_breath_grown(const struct slo_use *use, const struct slo_rung *
 struct slo_use {
 	uint32_t fast, fast_high; /* of the last second */
 	uint32_t n;		  /* requests in it */
-	uint32_t busy; /* the part of it that they were being served, in 1/1000; 0: not known */
+	uint32_t busy;	  /* the part of it that they were being served, in 1/1000; 0: not known */
+	uint32_t each_us; /* what serving one of them takes, the median; 0: not known */
 	uint32_t target_us; /* of the strictest; 0: it is a rate */
 	uint32_t most;	/* what 95 of 100 requests use, of the last 10 s if they are known; or 0 */
 	uint32_t alone; /* what they would use with nobody beside them; 0: not known */
 	bool missing;	/* in the last second more than 1 % missed, and not by chance */
 	bool far;	/* many more */
-	uint32_t slow,
-		slow_high; /* of the last 10 s, or the last minute; all since the last change */
+	/* Of the last 10 s, or the last minute; all since the last change. A standard deviation up,
+	 * and two down. */
+	uint32_t slow, slow_high, slow_low;
 	bool slow_sure;
 };
 
@@ -158,6 +160,7 @@ enum slo_why {
 struct slo_rung {
 	uint32_t use;	      /* as measured there last; 0: never */
 	uint32_t load, busy;  /* with so many requests in 10 s, and what `busy` was */
+	uint32_t each_us;     /* what serving a request took there last; 0: not known */
 	uint32_t failed_load; /* requests in 10 s when it failed last */
 	uint32_t failed_use;  /* what it used then; 0: it was in an earlier run */
 	uint32_t rate;	      /* what batch programs get there, in 1/1000; 0: not known */
@@ -168,14 +171,17 @@ struct slo_rung {
 struct slo_climb {
 	struct slo_ladder ladder;
 	uint8_t rung;
-	bool went_up;  /* the last change was a step up */
-	bool hopeless; /* not even the lowest rung keeps the target: it stays at `start` */
-	bool nearly;   /* at the lowest rung most requests keep it: it stays there */
-	bool eased;    /* the target is longer than it was when the rung was chosen */
+	bool went_up;	/* the last change was a step up */
+	bool hopeless;	/* not even the lowest rung keeps the target: it stays at `start` */
+	bool nearly;	/* at the lowest rung most requests keep it: it stays there */
+	bool eased;	/* the target is longer than it was when the rung was chosen */
+	bool tightened; /* it is shorter */
 	enum slo_why why;
-	uint32_t peak;	 /* the largest use in seconds that are all since the last change */
-	uint32_t busy;	 /* the most of one of them that requests were being served */
-	uint32_t n_seen; /* requests in all of them */
+	uint32_t peak;	   /* the largest use in seconds that are all since the last change */
+	uint32_t busy;	   /* the most of one of them that requests were being served */
+	uint32_t n_seen;   /* requests in all of them */
+	uint64_t sum_fast; /* of `fast` in these seconds, */
+	uint32_t n_fast;   /* which are so many */
 	uint32_t kept; /* hopeless or nearly: what the lowest rung kept, in 1/1000 of the target */
 	uint32_t n_changes;
 	uint32_t n_hopeless;
@@ -229,8 +235,10 @@ struct slo_tenant {
 	uint64_t idle_since_ns;
 	/* Of a latency program while it had the GPU alone; 0: not known. */
 	uint32_t alone_p99_us, alone_p50_us;
-	uint32_t joined_s; /* when it joined */
-	uint32_t load;	   /* requests in 10 s */
+	uint32_t joined_s;  /* when it joined */
+	uint32_t load;	    /* requests in 10 s */
+	uint32_t launch_us; /* of a request's time, for each kernel that it launches; 0: not known
+			     */
 	/* Kernels in 1000 s, of late and when it was alone. */
 	uint64_t rate, best_rate;
 	uint64_t alone_ns;     /* when it was last measured alone; 0: not in this run */
@@ -297,7 +305,8 @@ void cot_slo_place_rate(const struct cot_policy *p, struct cot_tenant *t);
 /* ---- what is learned (slo_learn.c) ---- */
 
 /* Kinds of lessons. */
-#define SLO_LESSON_ALONE 0x736c6f01u /* key of a latency program: p99 alone, p50 alone, load */
+/* Key of a latency program: p99 alone, p50 alone, load, time of a launch. */
+#define SLO_LESSON_ALONE 0x736c6f01u
 #define SLO_LESSON_RATE	 0x736c6f02u /* key of a program: its best rate, low and high half */
 #define SLO_LESSON_MIX	 0x736c6f20u /* + topology: struct slo_result, key of two programs */
 
@@ -339,6 +348,7 @@ struct slo_need {
 	uint32_t alone_p99_us; /* of the same */
 	uint32_t busy;	       /* the part of the time that all keep the GPU busy, in 1/1000 */
 	uint32_t load;	       /* requests of all in 10 s */
+	uint32_t launch_us;    /* the most that one takes for a kernel; 0: not known of all */
 };
 
 /* What a topology would give: from measurements on an H200. */
@@ -349,8 +359,10 @@ struct slo_guess {
 };
 
 /* Adds a program to those who need. */
-void cot_slo_need_add(struct slo_need *need, uint32_t target_us, uint32_t alone_p99_us,
-		      uint32_t alone_p50_us, uint32_t load);
+struct slo_known {
+	uint32_t alone_p99_us, alone_p50_us, load, launch_us; /* as in struct slo_tenant */
+};
+void cot_slo_need_add(struct slo_need *need, uint32_t target_us, const struct slo_known *known);
 struct slo_guess cot_slo_guess(enum slo_topology topology, const struct slo_need *need);
 
 /* What earlier runs found for one of the GPU's latency programs (or `with`, NULL: nobody) beside

@@ -12,6 +12,7 @@
 
 /* Our choices. A window of 1 s shows for up to 1.1 s what was before a change. */
 #define SETTLE_NS (1100 * COT_NS_PER_MS)
+#define QUEUE_NS  (2100 * COT_NS_PER_MS)
 /* A step up is an experiment for so long: one look over the target ends it. */
 #define TRIAL_NS (3 * COT_NS_PER_S)
 /* Later it takes more than one window full of misses: 1 % of the requests may miss. */
@@ -25,6 +26,8 @@
 
 /* In 1/1000 of the target: 10 s that used more lead down. */
 #define MISS 1000u
+/* What seconds used is counted for so many of them; then half is forgotten. */
+#define COUNTED 20u
 /* So much of what was used before is no gain. */
 #define GAIN  900u
 #define RISEN 1500u
@@ -45,16 +48,23 @@ static uint64_t cool_ns(uint64_t first_ns, uint32_t n)
 	return ns < COOL_MAX_NS ? ns : COOL_MAX_NS;
 }
 
+static void forget_seen(struct slo_climb *c)
+{
+	c->peak = c->busy = c->n_seen = 0;
+	c->n_fast = 0;
+	c->sum_fast = 0;
+}
+
 static void move(struct slo_climb *c, uint32_t rung, enum slo_why why, uint64_t now_ns)
 {
 	c->went_up = rung > c->rung;
-	c->nearly = c->eased = false;
+	c->nearly = c->eased = c->tightened = false;
 	c->n_changes += rung != c->rung;
 	c->rung = (uint8_t)rung;
 	c->why = why;
 	c->since_ns = now_ns;
 	c->missing_since_ns = c->near_since_ns = c->far_since_ns = 0;
-	c->peak = c->busy = c->n_seen = 0;
+	forget_seen(c);
 }
 
 void cot_slo_climb_begin(struct slo_climb *c, struct slo_ladder ladder, uint32_t rung,
@@ -99,7 +109,7 @@ static void note_failure(struct slo_climb *c, const struct slo_use *use, enum sl
 
 	r->n_failed += c->went_up && why == SLO_WHY_FAR ? 3 : 1;
 	r->failed_load = load < UINT32_MAX ? (uint32_t)load : UINT32_MAX;
-	r->failed_use = why == SLO_WHY_NEAR ? use->slow : use->fast;
+	r->failed_use = why == SLO_WHY_NEAR ? use->slow : cot_slo_room_known(c, use);
 	if (why == SLO_WHY_FAR && c->ladder.topology == SLO_POOLS)
 		grown = cot_slo_breath_grown(use, r, c->rung);
 	if (grown > r->failed_use)
@@ -203,7 +213,8 @@ static bool is_missing(struct slo_climb *c, const struct slo_use *use, uint64_t 
 	return !is_costly(c, use) && now_ns - c->missing_since_ns >= MISSING_NS;
 }
 
-/* 10 s over the target; another ten before a costly step. */
+/* 10 s over the target; another ten before a costly step, unless the target is a shorter one: what
+ * was measured before it says enough. */
 static bool is_near(struct slo_climb *c, const struct slo_use *use, uint64_t now_ns)
 {
 	if (!use->slow_sure)
@@ -214,7 +225,8 @@ static bool is_near(struct slo_climb *c, const struct slo_use *use, uint64_t now
 	}
 	if (!c->near_since_ns)
 		c->near_since_ns = now_ns;
-	return !is_costly(c, use) || now_ns - c->near_since_ns >= COSTLY_NS;
+	return !is_costly(c, use) || (c->tightened && use->slow_low > MISS) ||
+	       now_ns - c->near_since_ns >= COSTLY_NS;
 }
 
 /* ---- up ---- */
@@ -272,6 +284,14 @@ static bool was_for_nothing(struct slo_climb *c, const struct slo_use *use, uint
 
 /* ---- looking ---- */
 
+/* After a step down the queue of before goes first. */
+static bool has_queue(const struct slo_climb *c, uint64_t now_ns)
+{
+	bool fell = c->why == SLO_WHY_MISSED || c->why == SLO_WHY_FAR || c->why == SLO_WHY_NEAR;
+
+	return fell && now_ns - c->since_ns < QUEUE_NS;
+}
+
 /* Once a second, all of which is since the last change. */
 static void count(struct slo_climb *c, const struct slo_use *use, uint64_t now_ns)
 {
@@ -279,6 +299,13 @@ static void count(struct slo_climb *c, const struct slo_use *use, uint64_t now_n
 		return;
 	c->n_seen += use->n;
 	c->counted_ns = now_ns;
+	if (has_queue(c, now_ns))
+		return;
+	if (++c->n_fast > COUNTED) {
+		c->sum_fast /= 2;
+		c->n_fast /= 2;
+	}
+	c->sum_fast += use->n >= SLO_ENOUGH ? use->fast : use->fast_high;
 }
 
 /* The load of ten seconds is that of now, unless more come than then. */
@@ -300,6 +327,8 @@ static void note(struct slo_climb *c, const struct slo_use *use, uint64_t load, 
 	count(c, use, now_ns);
 	if (use->busy > c->busy)
 		c->busy = use->busy;
+	if (use->each_us && !has_queue(c, now_ns))
+		r->each_us = use->each_us;
 	if (use->fast_high > c->peak)
 		c->peak = use->fast_high;
 	if (use->slow_sure)
@@ -351,7 +380,7 @@ void cot_slo_climb_disturbed(struct slo_climb *c, uint64_t now_ns)
 {
 	c->since_ns = now_ns;
 	c->missing_since_ns = c->near_since_ns = c->far_since_ns = 0;
-	c->peak = c->busy = c->n_seen = 0;
+	forget_seen(c);
 	c->went_up = false;
 }
 

@@ -34,6 +34,11 @@ static uint32_t least(uint64_t a, uint32_t b)
 	return a < b ? (uint32_t)a : b;
 }
 
+static uint32_t worst(uint32_t a, uint32_t b)
+{
+	return a > b ? a : b;
+}
+
 uint32_t cot_slo_target_us(const struct cot_tenant *t, uint32_t alone_p99_us)
 {
 	if (t->target.kind == COT_TARGET_P99)
@@ -45,25 +50,27 @@ uint32_t cot_slo_target_us(const struct cot_tenant *t, uint32_t alone_p99_us)
 
 /* ---- guesses ---- */
 
-void cot_slo_need_add(struct slo_need *need, uint32_t target_us, uint32_t alone_p99_us,
-		      uint32_t alone_p50_us, uint32_t load)
+void cot_slo_need_add(struct slo_need *need, uint32_t target_us, const struct slo_known *k)
 {
-	bool known = target_us && alone_p99_us && load;
+	bool known = target_us && k->alone_p99_us && k->load;
 
 	need->known = known && (need->known || !need->n);
+	need->launch_us = k->launch_us && (need->launch_us || !need->n)
+				  ? worst(need->launch_us, k->launch_us)
+				  : 0;
 	need->n++;
 	if (target_us && (!need->strict_us || target_us < need->strict_us))
 		need->strict_us = target_us;
 	if (!known)
 		return;
-	if (!need->target_us ||
-	    (uint64_t)target_us * need->alone_p99_us < (uint64_t)need->target_us * alone_p99_us) {
+	if (!need->target_us || (uint64_t)target_us * need->alone_p99_us <
+					(uint64_t)need->target_us * k->alone_p99_us) {
 		need->target_us = target_us;
-		need->alone_p99_us = alone_p99_us;
+		need->alone_p99_us = k->alone_p99_us;
 	}
 	/* 10 s are 10^7 us, and 1000 thousandths. */
-	need->busy = least(need->busy + (uint64_t)load * alone_p50_us / 10000, 1000);
-	need->load = least((uint64_t)need->load + load, UINT32_MAX);
+	need->busy = least(need->busy + (uint64_t)k->load * k->alone_p50_us / 10000, 1000);
+	need->load = least((uint64_t)need->load + k->load, UINT32_MAX);
 }
 
 /* What the p99 is, in 1/1000 of that alone, and what a batch program keeps: on 8, 32, 64, 96 and
@@ -73,6 +80,22 @@ static const struct {
 } parts[] = {
 	{1270, 90, 61}, {1360, 330, 242}, {1450, 640, 485}, {1860, 820, 727}, {3140, 900, 848},
 };
+
+/*
+ * Requests that launch kernel after kernel, as decoders do: each waits for the program, not for
+ * SMs. On an H200 the p99 of one with a launch in 33 us was 0.92 to 1.13 times that alone, whatever
+ * SMs it had (results/h200/2026-11-23/targets-3). A network in a graph has one launch in a request.
+ * The bound is our choice, after that was seen.
+ */
+#define SMALL_US   60u
+#define SMALL_P99  1130u
+#define SMALL_RATE 900u
+#define SMALL_SMS  500u
+
+static bool is_small(const struct slo_need *need)
+{
+	return need->launch_us && need->launch_us <= SMALL_US;
+}
 
 /* Time in a queue goes with 1 / (1 - busy). */
 static bool keeps_in_queue(const struct slo_need *need, uint64_t p99_us, uint64_t busy)
@@ -94,6 +117,13 @@ static struct slo_guess guess_parts(const struct slo_need *need)
 	struct slo_guess g = {0};
 	uint32_t i;
 
+	if (is_small(need))
+		return (struct slo_guess){
+			.keeps = need->target_us * 1000ull >=
+				 (uint64_t)need->alone_p99_us * SMALL_P99,
+			.rate = SMALL_RATE,
+			.permille = SMALL_SMS,
+		};
 	for (i = 0; i < sizeof(parts) / sizeof(parts[0]) && keeps_on_parts(need, parts[i].p99); i++)
 		g = (struct slo_guess){true, parts[i].rate, parts[i].permille};
 	return g;
@@ -135,17 +165,14 @@ struct slo_guess cot_slo_guess(enum slo_topology topology, const struct slo_need
 static void add(const struct cot_policy *p, struct slo_need *need, const struct cot_tenant *t)
 {
 	const struct cot_lesson *l;
-	struct slo_tenant own = {0};
+	struct slo_known known = {0};
 
-	if (t->own) {
-		own = *slo_of(t);
-	} else if ((l = cot_lesson_find(p, t->key, SLO_LESSON_ALONE)) != NULL) {
-		own.alone_p99_us = l->value[0];
-		own.alone_p50_us = l->value[1];
-		own.load = l->value[2];
-	}
-	cot_slo_need_add(need, cot_slo_target_us(t, own.alone_p99_us), own.alone_p99_us,
-			 own.alone_p50_us, own.load);
+	if (t->own)
+		known = (struct slo_known){slo_of(t)->alone_p99_us, slo_of(t)->alone_p50_us,
+					   slo_of(t)->load, slo_of(t)->launch_us};
+	else if ((l = cot_lesson_find(p, t->key, SLO_LESSON_ALONE)) != NULL)
+		known = (struct slo_known){l->value[0], l->value[1], l->value[2], l->value[3]};
+	cot_slo_need_add(need, cot_slo_target_us(t, known.alone_p99_us), &known);
 }
 
 struct slo_need cot_slo_home_need(const struct cot_policy *p, uint32_t gpu,
@@ -240,14 +267,21 @@ static bool may_keep_on_parts(const struct slo_need *need)
 }
 
 /* The other topology is worth a run if the guess is that it keeps the target; where all is lost in
- * the one that is known, if it could. */
-static bool is_worth_a_run(enum slo_topology topology, const struct slo_need *need, enum past known)
+ * the one that is known, if it could. What was good is not given up for a guess, unless it is known
+ * that requests need few SMs. */
+static bool is_worth_a_run(enum slo_topology topology, const struct slo_need *need, enum past past,
+			   const struct slo_guess *known)
 {
-	if (!need->known || known == PAST_GOOD)
+	struct slo_guess other;
+
+	if (!need->known)
 		return false;
-	if (known == PAST_HOPELESS && topology == SLO_PARTS && may_keep_on_parts(need))
+	other = cot_slo_guess(topology, need);
+	if (past == PAST_GOOD)
+		return topology == SLO_PARTS && is_small(need) && is_better(&other, known, 1000);
+	if (past == PAST_HOPELESS && topology == SLO_PARTS && may_keep_on_parts(need))
 		return true;
-	return cot_slo_guess(topology, need).keeps;
+	return other.keeps;
 }
 
 static enum slo_topology guessed(const struct slo_need *need)
@@ -261,7 +295,8 @@ static enum slo_topology guessed(const struct slo_need *need)
 	/* The target is strict. Where pools leave batch programs little, parts leave them more. */
 	if (!side.keeps && !pools.keeps)
 		return pools.rate < LITTLE_PERMILLE ? SLO_PARTS : SLO_POOLS;
-	return is_better(&side, &pools, CLEARLY_PERMILLE) ? SLO_PARTS : SLO_POOLS;
+	return is_better(&side, &pools, is_small(need) ? 1000 : CLEARLY_PERMILLE) ? SLO_PARTS
+										  : SLO_POOLS;
 }
 
 enum slo_topology cot_slo_home_best(const struct cot_policy *p, uint32_t gpu,
@@ -275,9 +310,9 @@ enum slo_topology cot_slo_home_best(const struct cot_policy *p, uint32_t gpu,
 	if (of_pools && of_parts)
 		return is_better(&side, &pools, 1000) ? SLO_PARTS : SLO_POOLS;
 	if (of_pools)
-		return is_worth_a_run(SLO_PARTS, &need, of_pools) ? SLO_PARTS : SLO_POOLS;
+		return is_worth_a_run(SLO_PARTS, &need, of_pools, &pools) ? SLO_PARTS : SLO_POOLS;
 	if (of_parts)
-		return is_worth_a_run(SLO_POOLS, &need, of_parts) ? SLO_POOLS : SLO_PARTS;
+		return is_worth_a_run(SLO_POOLS, &need, of_parts, &side) ? SLO_POOLS : SLO_PARTS;
 	return guessed(&need);
 }
 

@@ -24,13 +24,14 @@ static void write_alone(struct cot_policy *p, const struct cot_tenant *t)
 	struct cot_lesson l = {
 		.key = t->key,
 		.kind = SLO_LESSON_ALONE,
-		.value = {own->alone_p99_us, own->alone_p50_us, own->load},
+		.value = {own->alone_p99_us, own->alone_p50_us, own->load, own->launch_us},
 	};
 	const struct cot_lesson *known = cot_lesson_find(p, l.key, l.kind);
 
 	if (!t->key ||
 	    (known && is_near(known->value[0], l.value[0]) &&
-	     is_near(known->value[1], l.value[1]) && is_near(known->value[2], l.value[2])))
+	     is_near(known->value[1], l.value[1]) && is_near(known->value[2], l.value[2]) &&
+	     is_near(known->value[3], l.value[3])))
 		return;
 	(void)cot_learn(p, &l);
 }
@@ -65,6 +66,14 @@ void cot_slo_learn_alone(struct cot_policy *p, struct cot_tenant *t, const struc
 	write_alone(p, t);
 }
 
+/* Kernels are counted in 1000 s. */
+static uint32_t time_of_a_launch(const struct slo_tenant *own, const struct cot_times *service)
+{
+	uint64_t busy_us = service->n * in_us(service->p50_ns), n = own->rate / 100;
+
+	return n && busy_us / n < UINT32_MAX ? (uint32_t)(busy_us / n) : 0;
+}
+
 void cot_slo_learn_requests(struct cot_policy *p, struct cot_tenant *t, const struct cot_window *w,
 			    bool alone)
 {
@@ -76,6 +85,8 @@ void cot_slo_learn_requests(struct cot_policy *p, struct cot_tenant *t, const st
 	/* Until then the window is not full. */
 	if (!own->load || p->now_ns / COT_NS_PER_S - own->joined_s > 11)
 		own->load = (uint32_t)(times->n < UINT32_MAX ? times->n : UINT32_MAX);
+	if (p->now_ns / COT_NS_PER_S - own->joined_s > 11)
+		own->launch_us = time_of_a_launch(own, &w->service);
 	if (own->alone_p99_us)
 		write_alone(p, t);
 	if (times->n < SLO_ENOUGH)
@@ -132,6 +143,7 @@ void cot_slo_learn_recall(const struct cot_policy *p, struct cot_tenant *t)
 		own->alone_p99_us = alone->value[0];
 		own->alone_p50_us = alone->value[1];
 		own->load = own->alone_load = alone->value[2];
+		own->launch_us = alone->value[3];
 		own->alone_ns = p->now_ns + 1;
 		own->n_alone = SLO_ALONE_OFTEN;
 	}

@@ -18,6 +18,8 @@
 #define TWO  400u
 /* Requests that need so much of the time can be served even if a step slows them down. */
 #define LIGHT 700u
+/* Requests that take hardly longer with fewer SMs: see elasticity(). */
+#define RIGID 200u
 /* Of the GPU's time. */
 #define WORTH 90u
 /* So much of the load at which a rung failed is another load. */
@@ -38,14 +40,52 @@ static bool is_steep(const struct slo_climb *c)
 	       c->rung + 1u >= c->ladder.top / 2u;
 }
 
-/* There they have fewer SMs for themselves, and take as much longer if they need them. */
+/*
+ * How much longer requests take as they have fewer SMs for themselves, in 1/1000 of what they have
+ * fewer: from the lowest rung whose requests are known to this one. Kernels that are too small for
+ * the GPU, or a program that launches more slowly than they run, need no more than a few SMs. 1000
+ * where nothing is known.
+ */
+static uint32_t elasticity(const struct slo_climb *c)
+{
+	const struct slo_rung *here = &c->rungs[c->rung], *below;
+	uint32_t rung, left = (uint32_t)c->ladder.top - c->rung, more;
+	uint64_t longer;
+
+	if (c->ladder.topology != SLO_PARTS || !here->each_us || !left)
+		return 1000;
+	for (rung = c->ladder.lowest; rung < c->rung && !c->rungs[rung].each_us;)
+		rung++;
+	if (rung >= c->rung)
+		return 1000;
+	below = &c->rungs[rung];
+	if (here->each_us <= below->each_us)
+		return 0;
+	longer = (here->each_us - below->each_us) * 1000000ull / below->each_us;
+	more = (c->rung - rung) * 1000 / left;
+	return more && longer / more < 1000 ? (uint32_t)(longer / more) : 1000;
+}
+
+/* On a rung above this one, with so many SMs the fewer. Where nothing is left, nothing is known. */
+static uint64_t slower_at(const struct slo_climb *c, uint64_t x, uint32_t rung)
+{
+	uint32_t left = (uint32_t)c->ladder.top - c->rung, then = c->ladder.top - rung;
+
+	return then ? x + x * elasticity(c) / 1000 * (left - then) / then : 2 * x;
+}
+
+/* There they have fewer SMs for themselves, and take longer if they need them. */
 static uint64_t slower(const struct slo_climb *c, uint64_t x)
 {
-	uint32_t left = (uint32_t)c->ladder.top - c->rung;
+	return is_steep(c) ? slower_at(c, x, c->rung + 1u) : x;
+}
 
-	if (!is_steep(c))
-		return x;
-	return left > 1 ? x * left / (left - 1) : 2 * x;
+/* Requests that take no longer can be served as before. */
+static bool is_too_busy(const struct slo_climb *c)
+{
+	uint64_t busy = slower(c, c->busy);
+
+	return is_steep(c) && busy > LIGHT && elasticity(c) > RIGID;
 }
 
 /* What a rung below used, the nearest that is known; below all rungs of parts nobody is beside
@@ -128,12 +168,20 @@ uint32_t cot_slo_room_guessed(const struct slo_climb *c, const struct slo_use *u
 	return rung;
 }
 
+/* What a rung uses: by ten seconds, or in the mean of those since the last change. */
+uint32_t cot_slo_room_known(const struct slo_climb *c, const struct slo_use *use)
+{
+	if (use->slow_sure)
+		return use->slow;
+	return c->n_fast ? (uint32_t)(c->sum_fast / c->n_fast) : use->fast;
+}
+
 bool cot_slo_room_is(const struct slo_climb *c, const struct slo_use *use, uint64_t load,
 		     uint64_t now_ns)
 {
 	uint64_t age_ns = now_ns - c->since_ns;
 
-	if (is_steep(c) && slower(c, c->busy) > LIGHT)
+	if (is_too_busy(c))
 		return false;
 	if (!use->slow_sure && (age_ns < FAST_NS || !is_enough(c, use, age_ns)))
 		return false;
@@ -143,15 +191,25 @@ bool cot_slo_room_is(const struct slo_climb *c, const struct slo_use *use, uint6
 			      : expected_use(c, use, c->peak, load) <= FAST;
 }
 
+/* Beyond half of the GPU requests may come faster than what is left can serve, unless they take no
+ * longer with fewer SMs; then an eighth and more is left for them. */
+static uint32_t far_limit(const struct slo_climb *c)
+{
+	uint32_t top = c->ladder.top;
+
+	return elasticity(c) <= RIGID ? top - (top + 5) / 6 : top / 2;
+}
+
 /* On parts far below the target: as far as it would be good if requests took as much longer as they
- * have fewer SMs for themselves; not beyond half of the GPU. */
+ * have fewer SMs for themselves, and need them. */
 static uint32_t far_rung(const struct slo_climb *c, uint64_t load, uint64_t now_ns)
 {
-	uint32_t rung = c->rung + 1u, top = c->ladder.top;
+	uint32_t rung = c->rung + 1u, most = far_limit(c);
 
-	if (!c->peak || c->peak > TWO || c->rung < c->ladder.start)
+	if (!c->peak || c->rung < c->ladder.start ||
+	    c->peak > (elasticity(c) <= RIGID ? FAST : TWO))
 		return rung;
-	while (rung < top / 2 && (uint64_t)c->peak * (top - c->rung) <= FAST * (top - rung - 1) &&
+	while (rung < most && slower_at(c, c->peak, rung + 1) <= FAST &&
 	       cot_slo_room_may_try(c, rung + 1, load, now_ns))
 		rung++;
 	return rung;

@@ -1,7 +1,7 @@
 /*
  * Room for a step up of `slo`: what rungs above this one are expected to use, and how far up one
- * may go. Inside of slo_climb.c's decisions, in a file of its own. Uses are in 1/1000 of the
- * target, a load in requests per 10 s; nothing here changes the climb.
+ * may go. Inside of slo_climb.c's decisions, in a file of its own. Uses
+ * are in 1/1000 of the target, a load in requests per 10 s; nothing here changes the climb.
  */
 #ifndef COT_POLICY_SLO_ROOM_H
 #define COT_POLICY_SLO_ROOM_H
@@ -20,6 +20,8 @@ bool cot_slo_room_is_frozen(const struct slo_climb *c);
 bool cot_slo_room_may_try(const struct slo_climb *c, uint32_t rung, uint64_t load, uint64_t now_ns);
 /* What this rung uses, from the longest window that knows enough. */
 uint32_t cot_slo_room_used(const struct slo_climb *c, const struct slo_use *use);
+/* The same, for steps down: in the mean of the seconds since the last change, not the most. */
+uint32_t cot_slo_room_known(const struct slo_climb *c, const struct slo_use *use);
 /* The highest rung, up to the usual slices, that is guessed to be good; this one if none is. */
 uint32_t cot_slo_room_guessed(const struct slo_climb *c, const struct slo_use *use, uint64_t load,
 			      uint64_t now_ns);

@@ -38,9 +38,12 @@ void cot_slo_climb_target(struct slo_climb *c, uint32_t from, uint32_t to, bool 
 			ease_rung(r);
 	}
 	c->missing_since_ns = c->near_since_ns = c->far_since_ns = 0;
-	if (only || from > to)
+	if (only || from > to) {
 		c->peak = scaled(c->peak, from, of);
+		c->sum_fast = c->sum_fast * from / of;
+	}
 	c->eased = from < to;
+	c->tightened = from > to;
 	if (!c->eased)
 		return;
 	c->hopeless = c->nearly = false;

@@ -58,6 +58,14 @@ static uint64_t high_ns(const struct cot_times *t)
 	return t->p99_ns + length_ns * 10 / (root ? root : 1);
 }
 
+/* Two standard deviations below it: what it is at least. */
+static uint64_t low_ns(const struct cot_times *t)
+{
+	uint64_t up_ns = 2 * (high_ns(t) - t->p99_ns);
+
+	return t->p99_ns > up_ns ? t->p99_ns - up_ns : 1;
+}
+
 /* So many misses of n requests are no chance if 1 % may miss: two standard deviations. */
 static bool is_no_chance(uint64_t n_missed, uint64_t n)
 {
@@ -111,6 +119,9 @@ static void look_busy(struct slo_use *use, const struct cot_times *service)
 	uint64_t busy = service->n * (service->p50_ns / COT_NS_PER_US) / 1000;
 
 	use->n = service->n < UINT32_MAX ? (uint32_t)service->n : UINT32_MAX;
+	use->each_us = (uint32_t)(service->p50_ns / COT_NS_PER_US < UINT32_MAX
+					  ? service->p50_ns / COT_NS_PER_US
+					  : UINT32_MAX);
 	use->busy = busy < 1000 ? (uint32_t)busy : 1000;
 }
 
@@ -121,6 +132,7 @@ static void look_slow(struct slo_use *use, const struct cot_times *t, uint64_t t
 	if (t->n >= SLO_ENOUGH) {
 		by = permille(t->p99_ns, target_ns);
 		high = permille(high_ns(t), target_ns);
+		use->slow_low = permille(low_ns(t), target_ns);
 	} else if (t->n >= SLO_SOME) {
 		by = high = permille(t->p95_ns, target_ns);
 	}
@@ -179,7 +191,7 @@ struct slo_use cot_slo_window_rate(const struct cot_tenant *t, uint64_t rate, ui
 	use.missing = use.fast > 1000;
 	use.far = use.fast > FAR_PERMILLE;
 	if (t->launches.at_ns >= since_ns + SPAN_10S_NS) {
-		use.slow = use.slow_high = use.fast;
+		use.slow = use.slow_high = use.slow_low = use.fast;
 		use.slow_sure = true;
 	}
 	return use;
@@ -204,12 +216,14 @@ struct slo_use cot_slo_use_worst(struct slo_use a, struct slo_use b)
 		.missing = a.missing || b.missing,
 		.n = a.n < b.n ? a.n : b.n,
 		.busy = worst(a.busy, b.busy),
+		.each_us = worst(a.each_us, b.each_us),
 		.alone = a.alone < b.alone ? a.alone : b.alone,
 		.far = a.far || b.far,
 		.target_us = strictest(a.target_us, b.target_us),
 		.most = worst(a.most, b.most),
 		.slow = worst(a.slow, b.slow),
 		.slow_high = worst(a.slow_high, b.slow_high),
+		.slow_low = worst(a.slow_low, b.slow_low),
 		.slow_sure = a.slow_sure && b.slow_sure,
 	};
 }

@@ -100,23 +100,27 @@ double slo_bench_rate(const struct slo_bench *sb, uint32_t id)
 	return (part->n ? part->n : 132) / 132.0;
 }
 
+static void count(struct slo_bench *sb, uint32_t id, double n)
+{
+	(void)bench_event(
+		sb->b, (struct cot_event){.type = COT_EV_PROGRESS,
+					  .id = id,
+					  .launches = {.n = (uint64_t)n, .span_ns = COT_NS_PER_S}});
+}
+
 static void count_kernels(struct slo_bench *sb)
 {
 	uint32_t i;
 
 	sb->next_count_ns += COT_NS_PER_S;
+	if (sb->launches && sb->gap_ns)
+		count(sb, SERVER, (double)sb->launches * 1e9 / (double)sb->gap_ns);
 	for (i = 0; i < 8; i++) {
 		double n = (double)sb->kernels[i];
 
 		if (!sb->kernels[i] || !cot_sched_tenant(sb->b->sched, TRAIN + i))
 			continue;
-		(void)bench_event(
-			sb->b,
-			(struct cot_event){
-				.type = COT_EV_PROGRESS,
-				.id = TRAIN + i,
-				.launches = {.n = (uint64_t)(n * slo_bench_rate(sb, TRAIN + i)),
-					     .span_ns = COT_NS_PER_S}});
+		count(sb, TRAIN + i, n * slo_bench_rate(sb, TRAIN + i));
 	}
 }
 

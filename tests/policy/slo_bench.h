@@ -31,6 +31,7 @@ struct slo_bench {
 	bool nameless; /* programs that join have no key, so nothing is learned of them */
 	/* Kernels a second of the batch program TRAIN + i alone; on fewer SMs as much less. */
 	uint64_t kernels[8];
+	uint64_t launches; /* kernels that a request of SERVER launches; 0: they are not counted */
 	uint64_t next_count_ns;
 };
 

@@ -600,6 +600,31 @@ static void test_home_by_target(void **state)
 	assert_int_equal(home(COT_CLASS_BATCH, TRAIN, 0), COT_HOME_CLASS);
 }
 
+/* Where a batch program goes, if 300 requests of 1 ms with so many kernels each came in a second.
+ */
+static enum cot_home home_by_launches(uint64_t n)
+{
+	slo_bench_end(sb);
+	sb = slo_bench_begin();
+	slo_bench_server(sb, 1450);
+	slo_bench_load(sb, 300, 1000);
+	sb->launches = n;
+	slo_bench_run(sb, 30 * S);
+	return home(COT_CLASS_BATCH, TRAIN, 0);
+}
+
+/* Kernel after kernel, it needs few SMs. */
+static void test_home_by_launches(void **state)
+{
+	(void)state;
+	assert_int_equal(home_by_launches(0), COT_HOME_CLASS);
+	assert_int_equal(home_by_launches(10), COT_HOME_CLASS);
+	assert_int_equal(home_by_launches(20), COT_HOME_LATENCY);
+	/* The target is below what was seen on parts. */
+	slo_bench_target(sb, SERVER, COT_TARGET_P99, 1300);
+	assert_int_equal(home(COT_CLASS_BATCH, TRAIN, 0), COT_HOME_CLASS);
+}
+
 static double so_much(const struct slo_bench *of)
 {
 	return of->load;
@@ -629,6 +654,16 @@ static void test_home_after_a_miss_by_far(void **state)
 	assert_int_equal(home_after_pools(1600, 3), COT_HOME_LATENCY);
 	assert_int_equal(home_after_pools(1400, 3), COT_HOME_CLASS);
 	assert_int_equal(home_after_pools(1700, 2), COT_HOME_CLASS);
+}
+
+/* What pools were good for is given up for a guess only where requests need few SMs. */
+static void test_home_after_good_pools(void **state)
+{
+	(void)state;
+	assert_int_equal(home_after_pools(1700, 1.3), COT_HOME_CLASS);
+	sb->launches = 25;
+	slo_bench_run(sb, 30 * S);
+	assert_int_equal(home(COT_CLASS_BATCH, TRAIN, 0), COT_HOME_LATENCY);
 }
 
 /* Who comes later goes where its like are. */
@@ -674,7 +709,9 @@ int main(void)
 		SLO_TEST(test_home_of_a_short_target),
 		SLO_TEST(test_home_by_load),
 		SLO_TEST(test_home_by_target),
+		SLO_TEST(test_home_by_launches),
 		SLO_TEST(test_home_after_a_miss_by_far),
+		SLO_TEST(test_home_after_good_pools),
 		SLO_TEST(test_home_beside_others),
 	};
 

@@ -165,6 +165,29 @@ static void test_beyond_half(void **state)
 	assert_int_equal(c.rung, 9);
 }
 
+/* Nearly as far as it goes, if requests have taken no longer with fewer SMs, however busy they are;
+ * not if they have. */
+static void test_beyond_half_for_requests_that_need_few(void **state)
+{
+	struct slo_use u = second(300);
+
+	(void)state;
+	u.busy = 650;
+	u.each_us = 1000;
+	begin(SLO_PARTS);
+	look(u, 1600 * MS);
+	assert_int_equal(c.rung, 8);
+	look(u, 1600 * MS);
+	assert_int_equal(c.rung, 13);
+	look(u, 1600 * MS);
+	assert_int_equal(c.rung, 14);
+	begin(SLO_PARTS);
+	look(u, 1600 * MS);
+	u.each_us = 1300;
+	look(u, 100 * S);
+	assert_int_equal(c.rung, 8);
+}
+
 /* Nothing is known of the rung below, but how long requests take with nobody beside them. */
 static void test_goes_on_from_alone(void **state)
 {
@@ -550,6 +573,42 @@ static void test_a_shorter_target(void **state)
 	assert_int_equal(c.rung, 4);
 }
 
+/* What ten seconds have used of a shorter target needs no other ten, unless it may be chance. */
+static void test_a_shorter_target_that_is_missed(void **state)
+{
+	struct slo_use u = both(1400);
+
+	(void)state;
+	begin(SLO_POOLS);
+	look(both(700), 2 * S);
+	assert_int_equal(c.rung, SLO_USUAL);
+	cot_slo_climb_target(&c, 3000, 1500, true);
+	u.missing = false;
+	u.slow_low = 990;
+	look(u, 9 * S);
+	assert_int_equal(c.rung, SLO_USUAL);
+	u.slow_low = 1100;
+	look(u, 100 * MS);
+	assert_int_equal(c.rung, SLO_USUAL - 1);
+	/* The same target all the time: it takes ten. */
+	begin(SLO_POOLS);
+	look(u, 9 * S);
+	assert_int_equal(c.rung, SLO_USUAL);
+	look(u, 3 * S);
+	assert_int_equal(c.rung, SLO_USUAL - 1);
+}
+
+/* One second in which much was missed does not stand for what the rung uses. */
+static void test_what_a_failure_used(void **state)
+{
+	(void)state;
+	begin(SLO_POOLS);
+	look(second(900), 5 * S);
+	look(far_over(), 1600 * MS);
+	assert_int_equal(c.rung, SLO_FROZEN);
+	assert_in_range(c.rungs[SLO_USUAL].failed_use, 1001, 2000);
+}
+
 /* Of several programs another one may have used the most. */
 static void test_a_longer_target_of_one_of_several(void **state)
 {
@@ -652,6 +711,7 @@ int main(void)
 		cmocka_unit_test(test_not_sure),
 		cmocka_unit_test(test_seconds_together),
 		cmocka_unit_test(test_beyond_half),
+		cmocka_unit_test(test_beyond_half_for_requests_that_need_few),
 		cmocka_unit_test(test_goes_on_from_alone),
 		cmocka_unit_test(test_experiment),
 		cmocka_unit_test(test_far_goes_down_at_once),
@@ -672,6 +732,8 @@ int main(void)
 		cmocka_unit_test(test_a_longer_target_forgives),
 		cmocka_unit_test(test_a_failure_that_stays),
 		cmocka_unit_test(test_a_shorter_target),
+		cmocka_unit_test(test_a_shorter_target_that_is_missed),
+		cmocka_unit_test(test_what_a_failure_used),
 		cmocka_unit_test(test_a_longer_target_of_one_of_several),
 		cmocka_unit_test(test_a_longer_target_goes_to_the_start),
 		cmocka_unit_test(test_a_longer_target_that_is_missed),
