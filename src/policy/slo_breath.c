@@ -73,7 +73,7 @@ uint32_t cot_slo_breath_grown(const struct slo_use *use, const struct slo_rung *
 uint32_t cot_slo_breath_guess(const struct slo_use *use, uint32_t used, uint64_t load,
 			      uint32_t rung, uint32_t to)
 {
-	uint64_t here, there, quiet, wait;
+	int64_t here, there, quiet, wait;
 	uint32_t busy;
 
 	/* It may have risen since. */
@@ -82,9 +82,12 @@ uint32_t cot_slo_breath_guess(const struct slo_use *use, uint32_t used, uint64_t
 	busy = own_busy(use->busy, load, rung);
 	if (!use->busy || !use->target_us || !load || load > UINT32_MAX)
 		return 0;
-	here = left(busy, load, rung);
-	there = left(busy, load, to);
-	quiet = 1000000 - busy * 1000ull;
-	wait = (uint64_t)(rungs[to].longer - rungs[rung].longer) * SLO_SWITCHES_US / use->target_us;
-	return as_use(there ? (used * here + wait * quiet) / there : UINT32_MAX);
+	here = (int64_t)left(busy, load, rung);
+	there = (int64_t)left(busy, load, to);
+	if (!there)
+		return UINT32_MAX;
+	quiet = 1000000 - busy * 1000ll;
+	wait = ((int64_t)rungs[to].longer - rungs[rung].longer) * SLO_SWITCHES_US / use->target_us;
+	wait = (used * here + wait * quiet) / there;
+	return wait > 0 ? as_use((uint64_t)wait) : 1;
 }

@@ -167,7 +167,10 @@ static bool fall(struct slo_climb *c, const struct slo_use *use, enum slo_why wh
 		give_up(c, now_ns);
 		return c->rung != c->ladder.lowest;
 	}
-	to = why == SLO_WHY_FAR ? safe_rung(c, use->fast) : c->rung - 1u;
+	if (why == SLO_WHY_FAR)
+		to = safe_rung(c, use->fast);
+	else
+		to = c->tightened ? cot_slo_room_below(c, use, load) : c->rung - 1u;
 	note_failure(c, use, why, load, now_ns);
 	move(c, to, why, now_ns);
 	return true;

@@ -4,7 +4,8 @@
  *       v            v
  *   ---rung------rung + 1---- SLO_GOOD -- SLO_NEAR --- target --->  use
  *
- * Whether a step up has room, and how far it may go. It decides nothing about steps down.
+ * Whether a step up has room, and how far it may go. Of steps down it only guesses how far one
+ * leads.
  */
 #include "policy/slo_room.h"
 
@@ -174,6 +175,22 @@ uint32_t cot_slo_room_known(const struct slo_climb *c, const struct slo_use *use
 	if (use->slow_sure)
 		return use->slow;
 	return c->n_fast ? (uint32_t)(c->sum_fast / c->n_fast) : use->fast;
+}
+
+uint32_t cot_slo_room_below(const struct slo_climb *c, const struct slo_use *use, uint64_t load)
+{
+	uint32_t rung = c->rung - 1u, guess;
+
+	if (c->ladder.topology != SLO_POOLS || c->rung > SLO_USUAL)
+		return rung;
+	for (; rung > c->ladder.lowest; rung--) {
+		guess = cot_slo_breath_guess(use, cot_slo_room_known(c, use), load, c->rung, rung);
+		if (!guess)
+			return c->rung - 1u;
+		if (guess <= SLO_SAFE)
+			break;
+	}
+	return rung;
 }
 
 bool cot_slo_room_is(const struct slo_climb *c, const struct slo_use *use, uint64_t load,

@@ -11,6 +11,9 @@
 /* What a rung may be expected to use: a safe one, and one to which ten seconds lead up. */
 #define SLO_GOOD 850u
 #define SLO_NEAR 980u
+/* Where a step down leads: nearer to the target than a good one, since where that is strict nobody
+ * alone uses less. */
+#define SLO_SAFE 930u
 
 /* Batch programs run in breaths: below the usual slices of pools. */
 bool cot_slo_room_is_breathing(const struct slo_climb *c);
@@ -22,6 +25,9 @@ bool cot_slo_room_may_try(const struct slo_climb *c, uint32_t rung, uint64_t loa
 uint32_t cot_slo_room_used(const struct slo_climb *c, const struct slo_use *use);
 /* The same, for steps down: in the mean of the seconds since the last change, not the most. */
 uint32_t cot_slo_room_known(const struct slo_climb *c, const struct slo_use *use);
+/* Of those below: from the usual slices down the highest that is guessed to keep the target, the
+ * lowest if none is; elsewhere one down. */
+uint32_t cot_slo_room_below(const struct slo_climb *c, const struct slo_use *use, uint64_t load);
 /* The highest rung, up to the usual slices, that is guessed to be good; this one if none is. */
 uint32_t cot_slo_room_guessed(const struct slo_climb *c, const struct slo_use *use, uint64_t load,
 			      uint64_t now_ns);

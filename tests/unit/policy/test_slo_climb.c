@@ -598,6 +598,39 @@ static void test_a_shorter_target_that_is_missed(void **state)
 	assert_int_equal(c.rung, SLO_USUAL - 1);
 }
 
+/* As far down at once as is guessed to be needed: ResNet-50 beside a matrix product on an H200. */
+static void test_a_shorter_target_far_down(void **state)
+{
+	struct slo_use u = both(720);
+
+	(void)state;
+	begin(SLO_POOLS);
+	u.n = 143;
+	u.busy = 134;
+	u.target_us = 4000;
+	load = 1430;
+	look(u, 2 * S);
+	assert_int_equal(c.rung, SLO_USUAL);
+	cot_slo_climb_target(&c, 4000, 2800, true);
+	u = both(1030);
+	u.n = 143;
+	u.busy = 134;
+	u.target_us = 2800;
+	u.slow_low = 1010;
+	u.missing = false;
+	look(u, 100 * MS);
+	assert_int_equal(c.rung, 4);
+	/* Nothing is good enough: the lowest. */
+	begin(SLO_POOLS);
+	look(both(500), 2 * S);
+	cot_slo_climb_target(&c, 4000, 1500, true);
+	u.slow = u.slow_high = u.slow_low = 1900;
+	u.target_us = 1500;
+	look(u, 100 * MS);
+	assert_int_equal(c.rung, SLO_FROZEN);
+	load = 1000;
+}
+
 /* One second in which much was missed does not stand for what the rung uses. */
 static void test_what_a_failure_used(void **state)
 {
@@ -733,6 +766,7 @@ int main(void)
 		cmocka_unit_test(test_a_failure_that_stays),
 		cmocka_unit_test(test_a_shorter_target),
 		cmocka_unit_test(test_a_shorter_target_that_is_missed),
+		cmocka_unit_test(test_a_shorter_target_far_down),
 		cmocka_unit_test(test_what_a_failure_used),
 		cmocka_unit_test(test_a_longer_target_of_one_of_several),
 		cmocka_unit_test(test_a_longer_target_goes_to_the_start),
