@@ -9,7 +9,8 @@
  * The launches of a stream are counted off in groups that take half of the pace each. A group
  * begins when the last but one has ended: the program's thread waits for that. How many launches
  * make a group is learned from how long groups take. A kernel that takes longer than half of the
- * pace is a group, and one more of its kind may be queued.
+ * pace is a group. One more of its kind is queued when it is nearly done: half of the pace before
+ * it should be. So what is queued takes no longer than its longest kernel and the pace.
  *
  * A program may have the GPU wait for what its host does later: after the next launch, for
  * instance. So no wait is without a bound, and after one that was too long nothing is held back any
@@ -51,13 +52,19 @@ static void nap(uint64_t ns)
 		(void)prctl(PR_SET_TIMERSLACK, (unsigned long)slack, 0, 0, 0);
 }
 
+static uint64_t nap_of(uint64_t pace_ns)
+{
+	uint64_t ns = pace_ns / NAPS;
+
+	return ns < NAP_MIN_NS ? NAP_MIN_NS : ns < NAP_MAX_NS ? ns : NAP_MAX_NS;
+}
+
 /* False: it took too long. Without a pace any longer nobody need wait. */
 static bool wait_for(const struct cot_shim_parts *p, CUevent end, uint64_t pace_ns,
 		     uint64_t *ret_waited_ns)
 {
-	uint64_t nap_ns = pace_ns / NAPS, began_ns = cot_now_ns(), waited_ns = 0;
+	uint64_t began_ns = cot_now_ns(), waited_ns = 0;
 
-	nap_ns = nap_ns < NAP_MIN_NS ? NAP_MIN_NS : nap_ns < NAP_MAX_NS ? nap_ns : NAP_MAX_NS;
 	*ret_waited_ns = 0;
 	while (COT_REAL(cuEventQuery)(end) == CUDA_ERROR_NOT_READY && atomic_load(&p->pace_ns)) {
 		if (waited_ns >= PATIENCE_NS)
@@ -65,7 +72,7 @@ static bool wait_for(const struct cot_shim_parts *p, CUevent end, uint64_t pace_
 		if (waited_ns < YIELD_NS)
 			(void)sched_yield();
 		else
-			nap(nap_ns);
+			nap(nap_of(pace_ns));
 		waited_ns = cot_now_ns() - began_ns;
 		*ret_waited_ns = waited_ns;
 	}
@@ -109,6 +116,21 @@ static uint32_t size_of_group(const struct cot_shim_pace *g, uint64_t pace_ns)
 	return n < 1 ? 1 : n < LAUNCHES_MAX ? (uint32_t)n : LAUNCHES_MAX;
 }
 
+/* The other group runs since `since_ns`, and is a kernel that takes long: not before it is nearly
+ * done. */
+static void wait_for_end(const struct cot_shim_pace *g, const struct cot_shim_parts *p,
+			 uint64_t pace_ns, uint64_t since_ns)
+{
+	uint64_t takes_ns = g->launch_ns * g->size[1 - g->at], due_ns;
+
+	if (!g->under_way[1 - g->at] || takes_ns <= pace_ns / GROUPS)
+		return;
+	due_ns = since_ns + (takes_ns < PATIENCE_NS ? takes_ns : PATIENCE_NS) - pace_ns / GROUPS;
+	while (cot_now_ns() < due_ns && atomic_load(&p->pace_ns) &&
+	       COT_REAL(cuEventQuery)(g->ends[1 - g->at]) == CUDA_ERROR_NOT_READY)
+		nap(nap_of(pace_ns));
+}
+
 /* With g->lock. */
 static void begin_group(struct cot_shim_pace *g, struct cot_shim_parts *p, uint64_t pace_ns)
 {
@@ -122,14 +144,16 @@ static void begin_group(struct cot_shim_pace *g, struct cot_shim_parts *p, uint6
 		g->ends[g->at] = cot_shim_parts_event(p);
 	else if (g->under_way[g->at])
 		in_time = wait_for(p, g->ends[g->at], pace_ns, &waited_ns);
-	(void)COT_REAL(cuThreadExchangeStreamCaptureMode)(&mode);
 	g->under_way[g->at] = false;
+	now_ns = cot_now_ns();
+	learn(g, now_ns - g->began_ns, waited_ns != 0);
+	if (waited_ns && in_time)
+		wait_for_end(g, p, pace_ns, now_ns);
+	(void)COT_REAL(cuThreadExchangeStreamCaptureMode)(&mode);
 	if (!in_time)
 		give_up(p);
 	if (waited_ns)
-		cot_shim_count_pace_wait(waited_ns, !in_time);
-	now_ns = cot_now_ns();
-	learn(g, now_ns - g->began_ns, waited_ns != 0);
+		cot_shim_count_pace_wait(waited_ns + cot_now_ns() - now_ns, !in_time);
 	g->began_ns = now_ns;
 	g->size[g->at] = size_of_group(g, pace_ns);
 	atomic_store(&g->left, (int32_t)g->size[g->at]);
