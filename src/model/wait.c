@@ -5,13 +5,17 @@
 /* The mean is over about so many; and what is so many times as long as it says nothing more. */
 #define GAPS	 256u
 #define FAR	 8u
-#define GAPS_MIN 16u /* fewer say nothing */
+#define GAPS_MIN 4u  /* fewer say nothing */
+#define GAPS_FEW 16u /* fewer show too little of how much they scatter */
+
+#define EVEN	  0.01 /* gaps that scatter no more: nobody waits */
+#define STEPS_MAX 32u
 
 void cot_gaps_add(struct cot_gaps *g, uint64_t gap_ns)
 {
 	double gap, mean = (double)g->mean_ns;
 
-	if (g->n >= GAPS_MIN && gap_ns / FAR > g->mean_ns)
+	if (g->n >= GAPS_FEW && gap_ns / FAR > g->mean_ns)
 		gap_ns = FAR * g->mean_ns;
 	g->n += g->n < GAPS;
 	gap = (double)gap_ns;
@@ -27,17 +31,44 @@ uint32_t cot_gaps_scatter_milli(const struct cot_gaps *g)
 	return scatter > 0.0 ? (uint32_t)(1000.0 * scatter) : 0;
 }
 
+/*
+ * The rate at which the tail of the wait falls, times the service: the x > 0 with
+ * (1 + x / (load * shape))^shape = e^x, for gaps of a gamma distribution of that shape. Newton's
+ * method from above; the function is concave.
+ */
+static double rate_of_tail(double load, double shape)
+{
+	double x = shape / load, step;
+	unsigned i;
+
+	for (i = 0; i < STEPS_MAX; i++) {
+		step = (shape * cot_model_log(1.0 + x / (load * shape)) - x) /
+		       (1.0 / (load + x / shape) - 1.0);
+		x -= step;
+		if (step < x / 256.0)
+			break;
+	}
+	return x;
+}
+
 uint64_t cot_wait_p99_ns(uint64_t service_ns, const struct cot_gaps *g)
 {
-	double load, mean_ns;
+	double load, scatter, poisson, tail;
 
 	if (g->n < GAPS_MIN)
 		return 0;
 	if (service_ns >= g->mean_ns)
 		return COT_WAIT_FOR_EVER;
 	load = (double)service_ns / (double)g->mean_ns;
-	if (load <= 0.01)
+	scatter = (double)cot_gaps_scatter_milli(g) / 1000.0;
+	if (g->n < GAPS_FEW)
+		scatter *= (double)(g->n + 1) / (g->n - 1);
+	if (load <= 0.01 || scatter < EVEN)
 		return 0;
-	mean_ns = (double)service_ns * cot_gaps_scatter_milli(g) / 1000.0 / (2.0 * (1.0 - load));
-	return (uint64_t)(mean_ns * cot_model_log(100.0 * load));
+	poisson = rate_of_tail(load, 1.0);
+	tail = cot_model_log((1.0 - load) / (load + poisson - 1.0));
+	tail = cot_model_log(100.0) + (scatter > 1.0 ? tail / scatter : tail);
+	if (tail <= 0.0)
+		return 0;
+	return (uint64_t)((double)service_ns * tail / rate_of_tail(load, 1.0 / scatter));
 }

@@ -1,8 +1,10 @@
 /*
  * How long requests wait for each other: the p99 of the time in the queue of one server that takes
- * about equally long for each request. The mean of the times of those that wait is Kingman's, and
- * they are taken to be distributed exponentially, which overrates their p99 where requests are
- * alike. Pure; see model.h.
+ * equally long for each request. The tail of that wait falls exponentially, at Lundberg's rate for
+ * gaps that are distributed by a gamma distribution with the measured mean and scatter. Its height
+ * is that of the M/D/1 queue (Poisson arrivals), for which the formula is right to a few per cent;
+ * where gaps scatter less that is too high, where they scatter more it is taken to be nearer to
+ * Lundberg's bound. Pure; see model.h.
  */
 #ifndef COT_MODEL_WAIT_H
 #define COT_MODEL_WAIT_H
