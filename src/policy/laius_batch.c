@@ -29,6 +29,11 @@ struct share {
 	struct cot_alloc_task tasks[COT_ALLOC_TASKS_MAX];
 };
 
+static bool is_divided(const struct laius_deal *d, const struct cot_tenant *t)
+{
+	return t->cls == COT_CLASS_BATCH && laius_is_dealt(d->p, d->l, t);
+}
+
 /* ---- predictions ---- */
 
 /* The row for a part of so many SMs, or for the next larger one: it moves no more than there. */
@@ -62,7 +67,7 @@ static uint64_t bytes_per_s(const struct cot_policy *p, const struct cot_tenant 
 {
 	uint64_t rate = t->n_predictions ? row_above(t, sms)->bytes_per_s : 0;
 
-	return rate ? rate : p->config->dram_bytes_per_s / n_sms * sms;
+	return rate ? rate : laius_unknown_rate(p, sms, n_sms);
 }
 
 static uint32_t clip(uint64_t value)
@@ -71,11 +76,6 @@ static uint32_t clip(uint64_t value)
 }
 
 /* ---- dividing ---- */
-
-static bool is_divided(const struct laius_deal *d, const struct cot_tenant *t)
-{
-	return t->cls == COT_CLASS_BATCH && laius_is_dealt(d->p, d->l, t);
-}
 
 /* Where a part ends that begins at a cut. */
 static uint32_t end_of(const struct share *s, uint32_t begin, uint32_t units, bool last)
@@ -178,8 +178,7 @@ static void count_asked(struct laius_deal *d)
 
 static uint64_t bandwidth_left(const struct laius_deal *d)
 {
-	const struct cot_policy_config *config = d->p->config;
-	uint64_t all = config->dram_bytes_per_s / 1000 * config->bandwidth_permille;
+	uint64_t all = laius_bandwidth(d->p);
 
 	return all > d->taken ? all - d->taken : 0;
 }

@@ -1,7 +1,7 @@
 /*
  * `laius`: where batch kernels are although their program has another part. Nobody says when a
- * kernel ends. What a program launched on a part is taken to be there for two of its longest
- * kernels after it has another one: one runs, and one may be queued (the pace).
+ * kernel ends. What a program launched on a part is taken to be there for its longest kernel and
+ * the pace after it has another one: one runs, and what takes about as long as the pace is queued.
  *
  * A request's part has no SMs on which a batch kernel runs for longer than the request can wait.
  */
@@ -10,9 +10,7 @@
 
 uint64_t cot_laius_drain_ns(const struct cot_tenant *t, uint32_t sms)
 {
-	uint64_t ns = 2 * cot_laius_kernel_ns(t, sms);
-
-	return ns > LAIUS_PACE_US * COT_NS_PER_US ? ns : LAIUS_PACE_US * COT_NS_PER_US;
+	return cot_laius_kernel_ns(t, sms) + LAIUS_PACE_US * COT_NS_PER_US;
 }
 
 static void leave(const struct cot_policy *p, const struct cot_tenant *t, struct laius_stay *s)

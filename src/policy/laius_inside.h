@@ -152,6 +152,18 @@ static inline bool laius_is_live(const struct cot_policy *p)
 	return p->ops == &cot_policy_laius;
 }
 
+/* Of the memory's bandwidth, what programs may take together; in bytes per second. */
+static inline uint64_t laius_bandwidth(const struct cot_policy *p)
+{
+	return p->config->dram_bytes_per_s / 1000 * p->config->bandwidth_permille;
+}
+
+/* What is not known goes with the SMs: it is no reason to leave some of them idle. */
+static inline uint64_t laius_unknown_rate(const struct cot_policy *p, uint32_t sms, uint32_t n_sms)
+{
+	return laius_bandwidth(p) / n_sms * sms;
+}
+
 /* ---- laius_reserve.c ---- */
 
 /* Where batch programs may be, and what requests may have. */

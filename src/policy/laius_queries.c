@@ -26,7 +26,7 @@ static uint64_t rate_of(const struct cot_policy *p, const struct cot_query *q, u
 	uint64_t i;
 
 	if (!own->known || !plan->task_bytes_per_s)
-		return p->config->dram_bytes_per_s / n_sms * cot_laius_sms(p, q, n_sms);
+		return laius_unknown_rate(p, cot_laius_sms(p, q, n_sms), n_sms);
 	i = (uint64_t)q->n_done * plan->n_quotas + laius_state(p)->lags[own->lag].quota;
 	for (; i < (uint64_t)plan->n_tasks * plan->n_quotas; i += plan->n_quotas) {
 		double rate = (double)plan->task_bytes_per_s[i];

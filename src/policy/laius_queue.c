@@ -10,7 +10,6 @@
 #define RAISE_NS       (100 * COT_NS_PER_MS) /* a queue that is there takes time to go */
 #define HARDLY	       16u
 #define WORST_NS       COT_NS_PER_S
-#define PATIENCE_STEPS 12u
 #define SLOW_MAX_MILLI 4000u
 #define LATE_OF	       128u /* requests, about, of which so many may begin too late */
 #define LATE_MILLI     20u
@@ -39,25 +38,32 @@ static uint64_t service_ns(const struct cot_query *q, uint32_t quota)
 	return q->plan->query_ns[quota] / 1000 * cot_laius_flow(q->tenant)->slow_milli;
 }
 
-/* Whether requests like this one keep their target, if each takes `more_ns` longer. */
-static bool keeps(const struct cot_query *q, uint32_t quota, uint64_t more_ns)
+/*
+ * What the target of requests like this one leaves if they have that quota: so long may those wait
+ * that come when nothing is queued. They keep the others waiting that are queued behind them, but
+ * not for longer than that: it is once, and not for each of them. False: they miss their target.
+ */
+static bool leaves(const struct cot_query *q, uint32_t quota, uint64_t *ret_ns)
 {
-	uint64_t target_ns = cot_policy_query_target_ns(q), need_ns, wait_ns;
+	uint64_t target_ns = cot_policy_query_target_ns(q), need_ns = service_ns(q, quota);
+	uint64_t wait_ns = cot_wait_p99_ns(need_ns, &cot_laius_flow(q->tenant)->gaps);
 
-	need_ns = service_ns(q, quota) + more_ns;
-	wait_ns = cot_wait_p99_ns(need_ns, &cot_laius_flow(q->tenant)->gaps);
 	need_ns += q->out_ns;
-	return need_ns <= target_ns && wait_ns <= target_ns - need_ns;
+	if (need_ns > target_ns || wait_ns > target_ns - need_ns)
+		return false;
+	*ret_ns = target_ns - need_ns - wait_ns;
+	return true;
 }
 
-/* If none keeps it, the one past which it takes hardly less: more would help nobody. */
+/* The first that leaves `more_ns`. If none does, the one past which a request takes hardly less:
+ * more would help nobody. */
 static uint32_t least_quota(const struct cot_query *q, uint64_t more_ns)
 {
 	uint32_t x, last = q->plan->n_quotas - 1;
-	uint64_t all_ns = service_ns(q, last);
+	uint64_t all_ns = service_ns(q, last), left_ns;
 
 	for (x = 0; x <= last; x++)
-		if (keeps(q, x, more_ns))
+		if (leaves(q, x, &left_ns) && left_ns >= more_ns)
 			return x;
 	for (x = 0; service_ns(q, x) > all_ns + all_ns / HARDLY; x++)
 		;
@@ -66,20 +72,10 @@ static uint32_t least_quota(const struct cot_query *q, uint64_t more_ns)
 
 static uint64_t patience_of(const struct cot_query *q)
 {
-	uint64_t least_ns = 0, most_ns = cot_policy_query_target_ns(q);
-	uint32_t i, all = q->plan->n_quotas - 1;
+	uint64_t left_ns = 0;
 
-	if (!keeps(q, all, 0))
-		return 0;
-	for (i = 0; i < PATIENCE_STEPS; i++) {
-		uint64_t middle_ns = (least_ns + most_ns) / 2;
-
-		if (keeps(q, all, middle_ns))
-			least_ns = middle_ns;
-		else
-			most_ns = middle_ns;
-	}
-	return least_ns;
+	(void)leaves(q, q->plan->n_quotas - 1, &left_ns);
+	return left_ns;
 }
 
 uint32_t cot_laius_enough(const struct laius_deal *d, const struct cot_query *q)
@@ -88,9 +84,11 @@ uint32_t cot_laius_enough(const struct laius_deal *d, const struct cot_query *q)
 	uint64_t budget_ns = laius_query(q)->budget_ns, best_ns = COT_NEVER, ns;
 	uint32_t least = least_quota(q, own_sms ? 0 : d->drain_ns), best = least, x;
 
-	for (x = 0; x < q->plan->n_quotas; x++) {
+	/* Fewer than the next ones need are not taken though they are free sooner: the queue would
+	 * grow. */
+	for (x = least; x < q->plan->n_quotas; x++) {
 		ns = service_ns(q, x) + cot_laius_stall_ns(d, q->plan->sms[x]);
-		if (x >= least && ns <= budget_ns)
+		if (ns <= budget_ns)
 			return x;
 		if (ns < best_ns) {
 			best_ns = ns;

@@ -3,10 +3,10 @@
  * SMs: on an H200 the published method kept no target of four, with kernels of batch programs of 1
  * to 5 ms beside requests of 0.1 to 1 ms (results/h200/2026-11-23/laius).
  *
- *  - A program's *patience* is how much longer each request may take, its queue included. Batch
- *    programs whose kernels would be in the way for longer stay *apart*: below the SMs that
- * requests need, whether there is a request or not. Otherwise they have all SMs between requests,
- * as in the paper.
+ *  - A program's *patience* is how much longer a request may take that comes when nothing is
+ * queued, if the target is to be kept by it and by those that queue behind it. Batch programs whose
+ *    kernels would be in the way for longer stay *apart*: below the SMs that requests need, whether
+ *    there is a request or not. Otherwise they have all SMs between requests, as in the paper.
  *  - Where no batch program does anything, a request has all SMs.
  */
 #include "policy/laius_inside.h"

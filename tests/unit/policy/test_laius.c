@@ -357,9 +357,9 @@ static void test_nothing_predicted(void **state)
 	expect_part(b, BATCH2, 64, 68);
 	query(b, 1, SERVICE, 0, &plan);
 	expect_part(b, SERVICE, 64, 68);
-	/* 0.9 - 64/132 is 0.415: 48 of 132 are 0.364, 56 are 0.424. */
-	expect_part(b, BATCH, 0, 24);
-	expect_part(b, BATCH2, 24, 24);
+	/* What moves nobody knows how much is no reason to leave SMs idle. */
+	expect_part(b, BATCH, 0, 32);
+	expect_part(b, BATCH2, 32, 32);
 	queries_end(b);
 }
 
