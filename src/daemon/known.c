@@ -1,5 +1,6 @@
 #include "daemon/known.h"
 
+#include <errno.h>
 #include <string.h>
 
 void cot_known_clear(struct known *known)
@@ -22,7 +23,11 @@ int cot_known_read(const struct cot_config *config, struct known *ret_known, str
 
 		memcpy(p->name, from->name, sizeof(p->name));
 		rc = cot_knowledge_read(from->file, &p->knowledge, err);
-		known.n += !rc;
+		if (rc)
+			break;
+		known.n++;
+		if (cot_knowledge_refine(p->knowledge))
+			rc = cot_error_set(err, -ENOMEM, "%s: out of memory", from->file);
 	}
 	if (rc)
 		cot_known_clear(&known);

@@ -100,6 +100,10 @@ int cot_knowledge_set_tasks(struct cot_knowledge *k, struct cot_known_input *in,
 /* Makes the plans and predictions. Everything must be filled in, times more than 0. -ENOMEM. */
 int cot_knowledge_complete(struct cot_knowledge *k);
 
+/* Adds sizes of parts between those that were measured, so that a policy has one for each sixteenth
+ * of the SMs; what is predicted for them lies between. Once, after it is complete. -ENOMEM. */
+int cot_knowledge_refine(struct cot_knowledge *k);
+
 /* ---- files ---- */
 
 /* One sentence on failure. What is read is complete. */

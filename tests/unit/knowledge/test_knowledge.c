@@ -1,5 +1,6 @@
 /* Knowledge of programs: what is read and written, plans for sizes, errors of the predictors. */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -309,9 +310,80 @@ static void bounds(void **state)
 	cot_knowledge_destroy(NULL);
 }
 
+/* 8, 16 and 32 SMs were measured; a sixteenth of 32 are 2. */
+static void sizes_between(void **state)
+{
+	struct cot_knowledge *k = parse(BATCH);
+	uint32_t i;
+
+	(void)state;
+	assert_int_equal(cot_knowledge_refine(k), 0);
+	assert_int_equal(k->n_quotas, 13);
+	for (i = 0; i < 13; i++)
+		assert_int_equal(k->predictions[i].sms, 8 + 2 * i);
+	/* 1/12 is two thirds of the way from 1/8 to 1/16; 12 is half of that from 8 to 16. */
+	assert_int_equal(k->predictions[0].duration_ns, 900);
+	assert_int_equal(k->predictions[2].duration_ns, 633);
+	assert_int_equal(k->predictions[2].bytes_per_s, 15);
+	assert_int_equal(k->predictions[2].ipc_milli, 1500);
+	assert_int_equal(k->predictions[4].duration_ns, 500);
+	assert_int_equal(k->predictions[8].duration_ns, 500); /* more SMs never take longer */
+	assert_int_equal(k->predictions[2].kernel_ns, 0);
+	cot_knowledge_destroy(k);
+}
+
+static void plans_between(void **state)
+{
+	struct cot_knowledge *k = parse(TWO);
+	const struct cot_plan *p;
+	uint32_t n = k->n_all_tasks;
+
+	(void)state;
+	assert_int_equal(cot_knowledge_refine(k), 0);
+	assert_int_equal(k->n_all_tasks, n);
+	p = cot_knowledge_plan(k, 2);
+	assert_int_equal(p->n_quotas, 13);
+	assert_int_equal(p->n_tasks, 4);
+	assert_int_equal(p->sms[2], 12);
+	assert_int_equal(p->query_ns[2], 1.5 * 533);
+	assert_int_equal(p->task_ns[13 + 2], 533 / 4);
+	p = cot_knowledge_plan(k, 4);
+	assert_int_equal(p->task_ns[2], 233);
+	assert_int_equal(p->task_bytes_per_s[4], 5);
+	assert_int_equal(p->task_bytes_per_s[13 + 12], 3);
+	cot_knowledge_destroy(k);
+}
+
+/* No more than there is room for, and all that were measured. */
+static void no_room_between(void **state)
+{
+	char text[2048] = "schema: cotenant.knowledge/1\nprogram: \"p\"\ngpu: \"g\"\nclass: batch\n"
+			  "spread_milli: 1000\nsms: [";
+	size_t n = strlen(text);
+	struct cot_knowledge *k;
+	uint32_t i;
+
+	(void)state;
+	for (i = 0; i < 31; i++)
+		n += (size_t)snprintf(text + n, sizeof(text) - n, "%u, ", i + 1);
+	n += (size_t)snprintf(text + n, sizeof(text) - n, "132]\nrepeats:\n  time_ns: [");
+	for (i = 0; i < 32; i++)
+		n += (size_t)snprintf(text + n, sizeof(text) - n, "%u%s", 1000 - i,
+				      i < 31 ? ", " : "]\n");
+	k = parse(text);
+	assert_int_equal(cot_knowledge_refine(k), 0);
+	assert_int_equal(k->n_quotas, 32);
+	assert_int_equal(k->sms[31], 132);
+	assert_int_equal(k->predictions[31].duration_ns, 969);
+	cot_knowledge_destroy(k);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(sizes_between),
+		cmocka_unit_test(plans_between),
+		cmocka_unit_test(no_room_between),
 		cmocka_unit_test(plans_of_inputs),
 		cmocka_unit_test(sizes_between_few_inputs),
 		cmocka_unit_test(a_program_that_does_not_say_sizes),
