@@ -26,6 +26,8 @@
 #define CALLS_DEFAULT 20000u
 #define REPEATS	      1000
 #define PACE_US	      500
+#define APART	      2000 /* requests of which the daemon is told */
+#define APART_NS      250e3
 #define FUNCTIONS     512 /* as many as a large program launches */
 
 typedef __typeof__(cuLaunchKernel) launch_fn;
@@ -80,6 +82,19 @@ static double now_ns(void)
 	return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
 }
 
+static int compare(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+static double median(double *v, unsigned n)
+{
+	qsort(v, n, sizeof(*v), compare);
+	return v[n / 2];
+}
+
 static double time_launches(launch_fn *launch)
 {
 	void *params[1] = {NULL};
@@ -127,9 +142,36 @@ static double time_requests(const struct library *l)
 	return (now_ns() - begin) / n_calls;
 }
 
+/* Requests that come so far apart that the daemon is told of each: the time until the first launch
+ * is the driver's, and all that the program does for a request. */
+static void time_apart(const struct library *l, double *ret_begin, double *ret_all)
+{
+	void *handle = dlopen(COT_STUB_DRIVER, RTLD_NOW | RTLD_LOCAL);
+	double *launched = dlsym(handle, "cot_stub_launched_ns"), begins[APART], alls[APART];
+	void *params[1] = {NULL};
+	unsigned i;
+
+	*launched = 1.0;
+	for (i = 0; i < APART; i++) {
+		double begin = now_ns();
+
+		while (now_ns() - begin < APART_NS)
+			;
+		begin = now_ns();
+		sink = l->launch((CUfunction)functions[0], 1, 1, 1, 256, 1, 1, 0, STREAM, params,
+				 NULL);
+		sink = l->query(STREAM);
+		alls[i] = now_ns() - begin;
+		begins[i] = *launched - begin;
+	}
+	*launched = 0.0;
+	*ret_begin = median(begins, APART);
+	*ret_all = median(alls, APART);
+}
+
 struct times {
 	double passed, query, launch, found; /* found: by cuGetProcAddress */
-	double request;
+	double request, told_begin, told_all;
 	unsigned long n_seen;
 };
 
@@ -188,6 +230,7 @@ static struct times measure(const char *path)
 		least(&t.passed, time_passed(&l), i);
 		least(&t.request, time_requests(&l), i);
 	}
+	time_apart(&l, &t.told_begin, &t.told_all);
 	t.n_seen = n_seen;
 	return t;
 }
@@ -356,5 +399,8 @@ int main(int argc, char **argv)
 	show("shim, paced there", paced, plain);
 	show("shim, measured", measured, plain);
 	show("shim, queries told", queries, plain);
+	printf("\nns of requests 0.25 ms apart, medians: until the driver has the launch, and in all\n");
+	printf("shim, on a part    %6.0f %6.0f\nshim, queries told %6.0f %6.0f\n", part.told_begin,
+	       part.told_all, queries.told_begin, queries.told_all);
 	return 0;
 }

@@ -9,13 +9,21 @@ from .pairs import BASE, IN_ONE, KNOW, OVERHEAD, POLICIES, SIZED, knowledge
 
 # ---- pairs ----
 
-def _row(cell, window, known):
+def _alone_rate(cells, spec):
+    """Of a batch program alone, where another service was measured: it is the same program."""
+    rates = [figures["rate"] for cell, window in judge.good_windows(cells) if window["way"] == "alone"
+             for name, figures in window["programs"].items()
+             if cell["tenants"][name]["spec"] == spec and figures.get("rate")]
+    return statistics.median(rates) if rates else None
+
+
+def _row(cells, cell, window, known):
     service = window["programs"].get("L1")
     batch = window["programs"].get("B1")
     if not service or not batch or "target_us" not in window:
         return None
     target_us, spec = window["target_us"]["L1"], cell["tenants"]["B1"]["spec"]
-    rate = known.rate(spec)
+    rate = known.rate(spec) or _alone_rate(cells, spec)
     if not rate:
         return None
     return {"service": cell["group"][2:], "batch": spec, "load": window["load"], "factor": window["factor"],
@@ -39,7 +47,7 @@ def _merged(rows):
 def _pairs(cells):
     found = {}
     for cell, window in judge.good_windows(cells):
-        row = _row(cell, window, judge.Known(cells, cell["group"])) if window["way"] in POLICIES else None
+        row = _row(cells, cell, window, judge.Known(cells, cell["group"])) if window["way"] in POLICIES else None
         if row:
             key = tuple(row[k] for k in ("service", "batch", "load", "factor", "way"))
             found.setdefault(key, []).append(row)
@@ -122,7 +130,8 @@ def _figure(cell, window):
 
 def _alone_figure(cells, cell, name, load):
     if name != "L1":
-        rate = judge.Known(cells, cell["group"]).rate(cell["tenants"][name]["spec"])
+        spec = cell["tenants"][name]["spec"]
+        rate = judge.Known(cells, cell["group"]).rate(spec) or _alone_rate(cells, spec)
         return 1 / rate if rate else None
     alone = [w["programs"]["L1"]["p50_us"] for _, w in judge.good_windows(cells, cell["group"])
              if w["way"] == "alone" and w["load"] == load and "L1" in w["programs"]]

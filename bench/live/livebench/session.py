@@ -46,6 +46,8 @@ def parser(description, seconds, out):
     p.add_argument("--cells", metavar="DIR", help="files of the cells; default: OUT/cells")
     p.add_argument("--from", dest="imports", action="append", default=[], metavar="FILE",
                    help="a cells.json.gz of an earlier run, to go on from")
+    p.add_argument("--take", default="", metavar="CELL[,..]", help="of --from only these: groups, GROUP.START, or ids; "
+                   "START alone for those of all groups")
     p.add_argument("--seconds", type=float, default=seconds, help="length of a window")
     p.add_argument("--doctor", action="store_true", help="only show what is missing here")
     p.add_argument("--merge", action="store_true", help="measure nothing, write the results anew")
@@ -90,13 +92,20 @@ def number_on(cells, n_repeats):
         n_repeats[group] = max(n_repeats.get(group, 0), rep + 1)
 
 
+def is_taken(options, cell):
+    """By --take: all, if nothing is said."""
+    names = [n for n in options.take.split(",") if n]
+    own = {cell["group"], cell["start"], f"{cell['group']}.{cell['start']}", cell["id"]}
+    return not names or any(name in own for name in names)
+
+
 def import_cells(options):
     """The longer windows of a cell stay. With --merge --again what the files after the first have
     measured well does, as repeats of each other; of the first, the other mixes and ways."""
     n_repeats, replaced = {}, set()
     for i, path in enumerate(options.imports):
         with gzip.open(path, "rt") as f:
-            cells = json.load(f)["cells"]
+            cells = [c for c in json.load(f)["cells"] if is_taken(options, c)]
         if i and options.merge and options.again:
             good = [c for c in cells if c.get("status") == "ok"]
             number_on(good, n_repeats)

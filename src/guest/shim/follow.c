@@ -146,7 +146,7 @@ static CUstream begin(struct cot_shim_turn *turn, const struct cot_shim_original
 
 int cot_shim_part_launch(const struct cot_shim_original *o)
 {
-	uint32_t live = cot_shim_launch_begin(o->config->hStream, o->per_thread);
+	uint32_t live = cot_shim_launch_begin(o->config->hStream, o->per_thread, false);
 	struct cot_shim_turn turn;
 	enum cot_shim_why why;
 	CUstream to;

@@ -410,7 +410,7 @@ static CUresult launch_at_home(CUgraphExec exec, CUstream stream, bool per_threa
 
 CUresult cot_shim_graph_launch(CUgraphExec exec, CUstream stream, bool per_thread)
 {
-	uint32_t live = cot_shim_launch_begin(stream, per_thread);
+	uint32_t live = cot_shim_launch_begin(stream, per_thread, true);
 	struct cot_shim_turn t;
 	struct graph *g;
 	CUstream to;

@@ -474,8 +474,9 @@ extern _Atomic bool cot_shim_queries_on;
 
 /* With cot_shim_lock: it may have changed for a GPU. */
 void cot_shim_query_want(void);
-/* Before a launch in this stream: it is the first of a query, maybe. NULL: it is not virtual. */
-void cot_shim_query_begin(const struct cot_shim_stream *s);
+/* Before a launch in this stream: it is the first of a query, maybe. NULL: it is not virtual. Where
+ * the call takes long the daemon hears of that before it. */
+void cot_shim_query_begin(const struct cot_shim_stream *s, bool takes_long);
 /* After it, in its turn. */
 void cot_shim_query_launched(const struct cot_shim_turn *t);
 /* A copy between the GPU and the host, before the call. */
@@ -496,14 +497,14 @@ static inline void cot_shim_query_copy(size_t bytes, uint32_t way)
 /* ---- around a launch ---- */
 
 /* Before it, not in a turn: it may take a while. What cot_shim_parts_live was. */
-static inline uint32_t cot_shim_launch_begin(CUstream stream, bool per_thread)
+static inline uint32_t cot_shim_launch_begin(CUstream stream, bool per_thread, bool takes_long)
 {
 	uint32_t live = atomic_load_explicit(&cot_shim_parts_live, memory_order_relaxed);
 
 	if (COT_UNLIKELY(live == COT_SHIM_WATCHED)) {
 		struct cot_shim_stream *s = cot_shim_stream_find(stream, per_thread);
 
-		cot_shim_query_begin(s);
+		cot_shim_query_begin(s, takes_long);
 		cot_shim_pace_wait(s);
 		cot_shim_hold_wait(s); /* last: the daemon may have ordered it meanwhile */
 	}

@@ -3,12 +3,14 @@
  * begins with the first launch after the program has marked a request, or, where it marks none,
  * with the first one while the host waits for nothing; copies before that belong to it. It ends
  * with the mark, or with the burst (burst.h): threads that have bursts at the same time have one
- * query together.
+ * query together. The daemon hears of it just after that launch, which so begins the sooner; just
+ * before it, where making it takes a while (a graph), or where the program may not launch yet.
  *
  * A launch belongs to the query that its thread has begun, or to the only one that there is. An
  * event is behind every n-th of them, where n launches take as long as the daemon need not know
  * earlier (COT_PROTO_QUERY_NS); how long they take is learned from these events. The watcher looks
  * which have passed. So between events a launch costs a search and two additions, and nobody waits.
+ * Behind the last launch, as the query before had so many, is none: what comes next is the end.
  *
  * Launches in several streams count in the order in which they were made.
  */
@@ -30,7 +32,7 @@
 extern bool cotenant_request_watch(const struct cot_request_watch *w)
 	__attribute__((weak, visibility("default")));
 
-enum { NEW, TOLD, LEFT_OUT };
+enum { NEW, BEGUN, TOLD, LEFT_OUT };
 
 struct point {
 	CUevent event;
@@ -49,7 +51,8 @@ struct query {
 	uint32_t number;
 	struct cot_shim_parts *parts; /* whose events it has; NULL: none */
 	uint64_t arrived_ns, began_ns, size, in_bytes, out_bytes;
-	uint32_t group; /* launches from one event to the next */
+	uint64_t launch_ns; /* when its first launch begins */
+	uint32_t group;	    /* launches from one event to the next */
 	uint32_t first, n_points;
 	struct point points[EVENTS];
 	uint32_t n_passed; /* launches before the last event that has passed */
@@ -65,7 +68,8 @@ static uint32_t last_number;
 static uint64_t last_told_ns, launch_ns; /* what a launch takes; 0: not known */
 /* When copies into the GPU are done, and until when others were told to give way. */
 static uint64_t copies_end_ns, copies_told_ns;
-static uint64_t look_ns; /* when the watcher looks next; COT_NEVER: when it is rung */
+static _Atomic uint32_t usual_n; /* launches of the last query */
+static uint64_t look_ns;	 /* when the watcher looks next; COT_NEVER: when it is rung */
 
 static bool is_on(void)
 {
@@ -167,9 +171,9 @@ static uint32_t size_of_group(void)
 	return n < 1 ? 1 : n < LAUNCHES_MAX ? (uint32_t)n : LAUNCHES_MAX;
 }
 
-/* Its first launch is about to be made. */
-static void tell_begin(struct query *q, struct cot_shim_parts *p, uint64_t now_ns)
+static void tell_begin(struct query *q, struct cot_shim_parts *p)
 {
+	uint64_t now_ns = q->launch_ns;
 	struct cot_msg_query_begin m = {.arrived_ns = q->arrived_ns, .began_ns = now_ns};
 
 	if (!may_tell(p->gpu, now_ns)) {
@@ -211,7 +215,10 @@ static void tell_end(struct query *q, uint64_t now_ns)
 				      .ended_ns = now_ns,
 				      .out_bytes = q->out_bytes};
 
-	if (is_in_state(q, TOLD) && q->parts && q->parts->gpu->queries)
+	if (!is_in_state(q, TOLD))
+		return;
+	atomic_store(&usual_n, m.n_tasks);
+	if (q->parts && q->parts->gpu->queries)
 		(void)cot_shim_gpu_send(q->parts->gpu, &m, COT_MSG_QUERY_END, sizeof(m), 0);
 }
 
@@ -365,7 +372,7 @@ void cot_shim_query_copied(size_t bytes, uint32_t way)
 	pthread_mutex_unlock(&cot_shim_lock);
 }
 
-void cot_shim_query_begin(const struct cot_shim_stream *s)
+void cot_shim_query_begin(const struct cot_shim_stream *s, bool takes_long)
 {
 	struct query *q = find();
 
@@ -376,8 +383,20 @@ void cot_shim_query_begin(const struct cot_shim_stream *s)
 		return;
 	pthread_mutex_lock(&cot_shim_lock);
 	q = find_or_open();
-	if (q && is_in_state(q, NEW))
-		tell_begin(q, s->parts, cot_now_ns());
+	if (q && is_in_state(q, NEW)) {
+		q->launch_ns = cot_now_ns();
+		atomic_store(&q->state, BEGUN);
+		if (takes_long || atomic_load(&s->parts->hold_until_ns))
+			tell_begin(q, s->parts);
+	}
+	pthread_mutex_unlock(&cot_shim_lock);
+}
+
+static void tell_begun(struct query *q, const struct cot_shim_turn *t)
+{
+	pthread_mutex_lock(&cot_shim_lock);
+	if (is_open(q) && is_in_state(q, BEGUN))
+		tell_begin(q, t->stream->parts);
 	pthread_mutex_unlock(&cot_shim_lock);
 }
 
@@ -443,10 +462,18 @@ void cot_shim_query_launched(const struct cot_shim_turn *t)
 	struct query *q = find();
 	uint32_t n;
 
-	if (!q || !is_in_state(q, TOLD) || atomic_load(&t->stream->capturing))
+	if (!q || atomic_load(&t->stream->capturing))
+		return;
+	if (is_in_state(q, BEGUN))
+		tell_begun(q, t);
+	if (!is_in_state(q, TOLD))
 		return;
 	n = atomic_fetch_add(&q->n, 1) + 1;
-	if (COT_UNLIKELY(atomic_fetch_sub(&q->left, 1) == 1))
+	if (COT_LIKELY(atomic_fetch_sub(&q->left, 1) != 1))
+		return;
+	if (n == atomic_load_explicit(&usual_n, memory_order_relaxed))
+		atomic_store(&q->left, 1);
+	else
 		put_event(q, t, n);
 }
 
@@ -558,6 +585,7 @@ void cot_shim_query_forget(void)
 	atomic_store(&n_open, 0);
 	atomic_store(&marks, false);
 	atomic_store(&cot_shim_queries_on, false);
+	atomic_store(&usual_n, 0);
 	last_number = 0;
 	last_told_ns = launch_ns = look_ns = 0;
 	copies_end_ns = copies_told_ns = 0;

@@ -176,9 +176,10 @@ void cot_shim_pace_wait(struct cot_shim_stream *s)
 	(void)s;
 }
 
-void cot_shim_query_begin(const struct cot_shim_stream *s)
+void cot_shim_query_begin(const struct cot_shim_stream *s, bool takes_long)
 {
 	(void)s;
+	(void)takes_long;
 }
 
 void cot_shim_query_launched(const struct cot_shim_turn *t)

@@ -216,7 +216,7 @@ static void launch(uint64_t ns)
 {
 	struct cot_shim_turn t = {.stream = &stream};
 
-	cot_shim_query_begin(&stream);
+	cot_shim_query_begin(&stream, false);
 	pass_until(now_ns + LAUNCH_NS);
 	busy_until_ns = (busy_until_ns < now_ns ? now_ns : busy_until_ns) + ns;
 	cot_shim_query_launched(&t);
@@ -567,7 +567,7 @@ static void test_not_measured(void **state)
 	(void)state;
 	cot_shim_settings.requests = false;
 	(void)run(3, 1 * MS);
-	cot_shim_query_begin(NULL);
+	cot_shim_query_begin(NULL, false);
 	assert_int_equal(n_begun, 0);
 }
 
@@ -579,7 +579,7 @@ static void test_capture(void **state)
 	(void)run(3, 1 * MS);
 	assert_int_equal(n_begun, 0);
 	captures = false;
-	cot_shim_query_begin(&stream); /* the mark is an old one */
+	cot_shim_query_begin(&stream, true); /* the mark is an old one */
 	assert_int_equal(n_begun, 1);
 	atomic_store(&stream.capturing, false);
 	launch(1 * MS);
