@@ -24,7 +24,7 @@
 enum { KEY_GPU = 256, KEY_SECONDS, KEY_SEED };
 
 struct settings {
-	const char *output, *sets[64];
+	const char *output, *sets[128];
 	uint32_t n_sets;
 	enum cot_bench_size size;
 	double seconds;
@@ -33,9 +33,10 @@ struct settings {
 };
 
 struct window {
-	double s;	/* of a round, from its first launch to the end of all */
-	double whole_s; /* with the reset before it */
-	double w;	/* below 0: no power was read */
+	double s;	 /* of a round, from its first launch to the end of all */
+	double issued_s; /* to the end of its last launch's call */
+	double whole_s;	 /* with the reset before it */
+	double w;	 /* below 0: no power was read */
 	uint32_t n_rounds, n_steps;
 };
 
@@ -139,7 +140,8 @@ static void *watch(void *arg)
 	return NULL;
 }
 
-static int round_of(struct cot_set_run *r, enum cot_set_way way, double *s, struct cot_error *err)
+static int round_of(struct cot_set_run *r, enum cot_set_way way, struct window *sum,
+		    struct cot_error *err)
 {
 	double begin_s;
 	int rc = r->needs_reset && way != COT_SET_RESET ? cot_set_round(r, COT_SET_RESET, true, err)
@@ -149,23 +151,26 @@ static int round_of(struct cot_set_run *r, enum cot_set_way way, double *s, stru
 		return rc;
 	begin_s = cot_meter_now_s();
 	rc = cot_set_round(r, way, true, err);
-	*s += cot_meter_now_s() - begin_s;
+	sum->s += cot_meter_now_s() - begin_s;
+	sum->issued_s += r->issued_s;
 	return rc;
 }
 
 static int rounds_for(struct cot_set_run *r, enum cot_set_way way, double seconds,
 		      struct window *ret, struct cot_error *err)
 {
-	double begin_s = cot_meter_now_s(), now_s = begin_s, s = 0;
+	double begin_s = cot_meter_now_s(), now_s = begin_s;
+	struct window sum = {.s = 0};
 	uint32_t n = 0;
 	int rc = 0;
 
 	while (!rc && !interrupted && (now_s < begin_s + seconds || n < ROUNDS_LEAST)) {
-		rc = round_of(r, way, &s, err);
+		rc = round_of(r, way, &sum, err);
 		now_s = cot_meter_now_s();
 		n++;
 	}
-	*ret = (struct window){.s = s / (n ? n : 1),
+	*ret = (struct window){.s = sum.s / (n ? n : 1),
+			       .issued_s = sum.issued_s / (n ? n : 1),
 			       .whole_s = (now_s - begin_s) / (n ? n : 1),
 			       .w = -1,
 			       .n_rounds = n};
@@ -200,7 +205,7 @@ static void put_window(FILE *out, const char *name, const struct window *w,
 {
 	double j = w->whole_s * w->w - resets->whole_s * resets->w;
 
-	fprintf(out, ",\"%s\":{\"s\":%.9g", name, w->s);
+	fprintf(out, ",\"%s\":{\"s\":%.9g,\"issued_s\":%.9g", name, w->s, w->issued_s);
 	if (w->w > 0)
 		fprintf(out, ",\"j\":%.6g,\"w\":%.6g", j, w->w);
 	fprintf(out, ",\"rounds\":%u,\"energy_steps\":%u", w->n_rounds, w->n_steps);

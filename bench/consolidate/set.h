@@ -48,6 +48,7 @@ struct cot_set_run {
 	struct cot_session *sessions[COT_SET_INSTANCES];
 	struct cot_batch_run batch;
 	bool needs_reset; /* a run works on what the last one left */
+	double issued_s;  /* what the launches of the last round took of the thread */
 };
 
 enum cot_set_way { COT_SET_APART, COT_SET_STREAMS, COT_SET_MERGED, COT_SET_RESET, COT_SET_WAYS };

@@ -9,6 +9,7 @@
 
 #include "daemon/paths.h"
 #include "model/consolidate.h"
+#include "model/launch.h"
 #include "proto/proto.h"
 #include "trace/kernels.h"
 
@@ -84,10 +85,13 @@ static int decide(const struct cot_kernels *file, uint32_t i, enum cot_model_aim
 		  struct list *list, struct cot_error *err)
 {
 	const struct cot_model_machine machine = {.gpu = file->gpu, .power = file->power};
-	const struct cot_model_kernel *k = &file->kernels[i];
+	struct cot_model_kernel k = file->kernels[i];
 	char entry[COT_NAME_MAX + 32];
 	uint32_t blocks;
-	int rc = cot_model_cpu_up_to(&machine, k, aim, BLOCKS_MAX, &blocks);
+	int rc = cot_model_calibrate(&machine.gpu, &k);
+
+	if (!rc)
+		rc = cot_model_cpu_up_to(&machine, &k, aim, BLOCKS_MAX, &blocks);
 
 	if (rc)
 		return cot_error_set(err, rc,
@@ -97,7 +101,7 @@ static int decide(const struct cot_kernels *file, uint32_t i, enum cot_model_aim
 		return cot_error_set(err, -EINVAL,
 				     "'%s' is no kernel's name; expected one as in its PTX",
 				     file->names[i]);
-	(void)snprintf(entry, sizeof(entry), "%s/%u=%u", file->names[i], k->threads_per_block,
+	(void)snprintf(entry, sizeof(entry), "%s/%u=%u", file->names[i], k.threads_per_block,
 		       blocks == BLOCKS_MAX ? UINT_MAX : blocks);
 	if (add(list, entry, ",", sizeof(list->text)))
 		return cot_error_set(err, -EINVAL,

@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "model/launch.h"
+
 /* ---- costs ---- */
 
 /* Copies of a kernel are one kernel with as many times the blocks. */
@@ -33,12 +35,16 @@ int cot_model_cost_of(const struct cot_model_machine *m, const struct cot_model_
 	struct cot_model_kernel set[COT_MODEL_SET_MAX];
 	struct cot_model_events one, all = {0};
 	struct cot_model_set time;
-	uint32_t i;
+	uint32_t i, n_kinds = n;
+	double launch_s;
 	int rc;
 
 	rc = gather(kernels, copies, n, set, &n);
 	if (!rc)
 		rc = cot_model_set_time(&m->gpu, set, n, &m->options, &time);
+	if (!rc)
+		rc = cot_model_launch_s(&m->gpu, &m->options, kernels, copies, n_kinds,
+					time.seconds, &launch_s);
 	if (rc)
 		return rc;
 	for (i = 0; i < n; i++) {
@@ -48,11 +54,12 @@ int cot_model_cost_of(const struct cot_model_machine *m, const struct cot_model_
 	cot_model_draw_of(&m->gpu, &m->power, &all, time.cycles, &ret->draw);
 	ret->exec_s = time.seconds;
 	ret->transfer_s = time.transfer_s;
-	ret->seconds = time.seconds + time.transfer_s;
+	ret->launch_s = launch_s;
+	ret->seconds = time.seconds + time.transfer_s + launch_s;
 	ret->thermal_w = cot_model_thermal_w(&m->power, ret->draw.dynamic_w, time.seconds);
 	ret->power_w = m->power.idle_w + ret->thermal_w + ret->draw.dynamic_w;
 	ret->energy_j = cot_model_energy_j(&m->power, ret->draw.dynamic_w, time.seconds) +
-			m->power.idle_w * time.transfer_s;
+			m->power.idle_w * (time.transfer_s + launch_s);
 	return 0;
 }
 
@@ -68,11 +75,46 @@ static enum cot_model_where cheaper(const struct cot_model_kernel *k, double gpu
 	return on_cpu ? COT_MODEL_CPU : COT_MODEL_GPU;
 }
 
+/*
+ * Launches behind one another in a stream cost less than launches whose end is waited for each: the
+ * thread makes the next while the last runs.
+ */
+struct queue {
+	struct cot_model_stream stream;
+	double waited_s; /* what the launches cost if each is waited for */
+	double exec_s;
+};
+
+static void queue_add(struct queue *q, const struct cot_model_gpu *gpu,
+		      const struct cot_model_kernel *k, const struct cot_model_cost *cost,
+		      uint32_t times)
+{
+	uint32_t i;
+
+	for (i = 0; i < times; i++)
+		cot_model_stream_add(&q->stream, &gpu->launch, k, cost->exec_s);
+	q->waited_s += cost->launch_s * times;
+	q->exec_s += cost->exec_s * times;
+}
+
+static void take_off_waits(const struct cot_model_machine *m, const struct queue *q,
+			   bool all_on_gpu, struct cot_model_verdict *v)
+{
+	double saved_s = q->waited_s - (q->stream.ended_s + m->gpu.launch.end_s - q->exec_s);
+
+	v->apart_s -= saved_s;
+	v->apart_j -= saved_s * m->power.idle_w;
+	if (all_on_gpu)
+		v->least_j -= saved_s * m->power.idle_w;
+}
+
 static int apart(const struct cot_model_machine *m, const struct cot_model_kernel *kernels,
 		 const uint32_t *copies, uint32_t n, struct cot_model_verdict *v, double *ret_bytes)
 {
+	struct queue queue = {.exec_s = 0};
 	struct cot_model_cost cost;
 	uint32_t i, times, total = 0;
+	bool all_on_gpu = true;
 	double least_j;
 	int rc;
 
@@ -87,10 +129,14 @@ static int apart(const struct cot_model_machine *m, const struct cot_model_kerne
 		total += times;
 		v->apart_s += cost.seconds * times;
 		v->apart_j += cost.energy_j * times;
-		(void)cheaper(&kernels[i], cost.energy_j, &least_j);
+		all_on_gpu &= cheaper(&kernels[i], cost.energy_j, &least_j) == COT_MODEL_GPU;
 		v->least_j += least_j * times;
 		*ret_bytes += kernels[i].memory_bytes * times;
+		if (cot_model_has_launch(&m->gpu.launch))
+			queue_add(&queue, &m->gpu, &kernels[i], &cost, times);
 	}
+	if (cot_model_has_launch(&m->gpu.launch))
+		take_off_waits(m, &queue, all_on_gpu, v);
 	return total < 2 ? -EINVAL : 0;
 }
 
@@ -131,7 +177,8 @@ static bool same(const struct cot_model_kernel *a, const struct cot_model_kernel
 	       a->comp == b->comp && a->uncoal == b->uncoal && a->coal == b->coal &&
 	       a->syncs == b->syncs && a->transactions == b->transactions &&
 	       a->load_bytes == b->load_bytes && a->transfer_bytes == b->transfer_bytes &&
-	       a->memory_bytes == b->memory_bytes;
+	       a->memory_bytes == b->memory_bytes && a->launches == b->launches &&
+	       a->call_s == b->call_s && a->alone_s == b->alone_s;
 }
 
 bool cot_model_template_matches(const struct cot_model_template *t,

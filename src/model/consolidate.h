@@ -22,11 +22,12 @@ struct cot_model_machine {
 	double min_gain;
 };
 
-/* What a run of a set costs the system, transfers included (at idle power). */
+/* What a run of a set costs the system, transfers and launches included (at idle power). */
 struct cot_model_cost {
 	double seconds, energy_j;
 	double exec_s, transfer_s;
-	double power_w; /* mean over the execution */
+	double launch_s; /* beyond both, at idle power (launch.h) */
+	double power_w;	 /* mean over the execution */
 	struct cot_model_draw draw;
 	double thermal_w;
 };
@@ -40,7 +41,7 @@ int cot_model_cost_of(const struct cot_model_machine *m, const struct cot_model_
 
 struct cot_model_verdict {
 	struct cot_model_cost together;
-	double apart_s, apart_j; /* one after another on the GPU */
+	double apart_s, apart_j; /* one after another on the GPU, in one stream */
 	double least_j;		 /* each alone where it takes least, on the GPU or the CPU */
 	bool fits;		 /* a block of the set fits on an SM, the data on the device */
 	bool energy_ok, time_ok; /* against one after another, as in Fig. 4 */

@@ -21,6 +21,15 @@
 #define COT_MODEL_EXTRA_MAX   8u    /* kinds of events that power goes into, beside two */
 #define COT_MODEL_TRANSACTION 128.0 /* bytes that one coalesced transaction carries */
 
+/* What launches cost beside what kernels take; all 0: nothing. Seconds. launch.h has the formulas.
+ */
+struct cot_model_launch {
+	double call_s; /* of the launching thread, a launch of a kernel that does not say it */
+	double end_s;  /* from the end of a stream's last kernel until the program has seen it */
+	double end_beside_s; /* the same, of kernels that run at the same time in streams */
+	double instance_s;   /* of the launching thread, for each kernel of a merged launch */
+};
+
 struct cot_model_gpu {
 	uint32_t n_sms;
 	uint32_t threads_per_sm, blocks_per_sm; /* blocks_per_sm: 1 to COT_MODEL_SLOTS_MAX */
@@ -34,6 +43,7 @@ struct cot_model_gpu {
 	double issue;	     /* Issue_cycles: to issue one warp instruction */
 	double pcie_gbps;    /* host to device and back */
 	double memory_bytes; /* of the device */
+	struct cot_model_launch launch;
 };
 
 struct cot_model_kernel {
@@ -53,6 +63,10 @@ struct cot_model_kernel {
 	/* Other events of one warp; the power model says which and what one costs. */
 	double extra[COT_MODEL_EXTRA_MAX];
 	double cpu_s, cpu_w; /* on the host instead: time and whole-system power; 0: cannot */
+	double call_s; /* of the launching thread, a launch of it; 0: as cot_model_launch says */
+	uint32_t launches; /* that do the work, one after the other; 0: one */
+	double alone_s; /* measured alone, from the first launch until its end was seen; 0: not */
+	double factor;	/* by cot_model_calibrate(): times what the equations say; 0: one */
 };
 
 #endif

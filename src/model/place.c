@@ -43,6 +43,7 @@ struct engine {
 	uint32_t warps_per_block[COT_MODEL_SET_MAX];
 	struct needs needs[COT_MODEL_SET_MAX];
 	double grain[COT_MODEL_SET_MAX]; /* real blocks that one of ours represents */
+	double factor[COT_MODEL_SET_MAX];
 	uint32_t waiting[COT_MODEL_SET_MAX];
 	uint32_t head; /* the kernel whose blocks go next */
 	struct group groups[COT_MODEL_SMS_MAX];
@@ -280,7 +281,7 @@ static void set_rates(const struct engine *e, struct group *g)
 	cycles = (t.cycles + t.sync_cycles) * g->mix.n_warps / sum;
 	for (i = 0; i < e->n; i++)
 		if (g->blocks[i] > 0)
-			g->rate[i] = 1 / (cycles * costs[i] * e->grain[i]);
+			g->rate[i] = 1 / (cycles * costs[i] * e->grain[i] * e->factor[i]);
 }
 
 static void share_bandwidth(struct engine *e)
@@ -428,6 +429,7 @@ static int init(struct engine *e, const struct cot_model_gpu *gpu,
 		cot_model_warp_of(gpu, &kernels[i], &e->warps[i]);
 		e->warps_per_block[i] = cot_model_warps_per_block(&kernels[i]);
 		e->needs[i] = concurrent ? needs_of(&kernels[i]) : all;
+		e->factor[i] = kernels[i].factor > 0 ? kernels[i].factor : 1;
 	}
 	memset(&e->groups[0], 0, offsetof(struct group, cohorts));
 	e->groups[0].n_sms = gpu->n_sms;

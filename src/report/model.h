@@ -21,7 +21,7 @@ struct cot_model_input {
 	struct cot_origin origin;
 };
 
-/* Takes the GPU and power of `machine` from `file`. */
+/* Takes the GPU and power of `machine` from `file`, and calibrates its kernels. */
 void cot_model_input_init(struct cot_model_input *in);
 
 /* "encryption + 2 monte-carlo" for one instance, and two. Cut to the size of the buffer. */

@@ -1,3 +1,4 @@
+#include "model/launch.h"
 #include "report/model.h"
 
 _Static_assert(COT_KERNELS_COPIES_MAX <= COT_MODEL_COPIES_MAX, "more copies than a plan takes");
@@ -5,8 +6,13 @@ _Static_assert(COT_KERNELS_LAYOUT_MAX <= COT_MODEL_SMS_MAX, "more entries than a
 
 void cot_model_input_init(struct cot_model_input *in)
 {
+	uint32_t i;
+
 	in->machine.gpu = in->file.gpu;
 	in->machine.power = in->file.power;
+	/* The reader has seen that a block fits on an SM. */
+	for (i = 0; i < in->file.n; i++)
+		(void)cot_model_calibrate(&in->file.gpu, &in->file.kernels[i]);
 }
 
 const char *cot_model_set_name(const struct cot_kernels *file, const uint32_t *copies, char *buf,

@@ -115,6 +115,16 @@ static const struct cot_field gpu_fields[] = {
 	{0},
 };
 
+static const struct cot_field launch_fields[] = {
+	TO("call_us", gpu.launch.call_s, COT_NUMBER(0, 1e9), .in = COT_UNIT_US, .unit = 1e-6),
+	TO("end_us", gpu.launch.end_s, COT_NUMBER(0, 1e9), .in = COT_UNIT_US, .unit = 1e-6),
+	TO("end_beside_us", gpu.launch.end_beside_s, COT_NUMBER(0, 1e9), .in = COT_UNIT_US,
+	   .unit = 1e-6),
+	TO("instance_us", gpu.launch.instance_s, COT_NUMBER(0, 1e9), .in = COT_UNIT_US,
+	   .unit = 1e-6),
+	{0},
+};
+
 static const struct cot_field power_event_fields[] = {
 	EVENT("name", name, COT_TEXT, .required = true),
 	EVENT("w", value, COT_NUMBER(-1e9, 1e9), .required = true),
@@ -158,6 +168,9 @@ static const struct cot_field kernel_fields[] = {
 	KERNEL("events", events, COT_MAP(kernel_event_fields), .list = COT_MODEL_EXTRA_MAX),
 	KERNEL("cpu_s", k.cpu_s, COT_NUMBER(0, 1e9), .in = COT_UNIT_S),
 	KERNEL("cpu_w", k.cpu_w, COT_NUMBER(0, 1000000)),
+	KERNEL("launches", k.launches, COT_WHOLE(1, 1000000), .otherwise = 1),
+	KERNEL("call_us", k.call_s, COT_NUMBER(0, 1e9), .in = COT_UNIT_US, .unit = 1e-6),
+	KERNEL("alone_us", k.alone_s, COT_NUMBER(0, 1e12), .in = COT_UNIT_US, .unit = 1e-6),
 	KERNEL("count", count, COT_WHOLE(0, COT_KERNELS_COPIES_MAX), .otherwise = 1),
 	{0},
 };
@@ -174,6 +187,7 @@ static const struct cot_field_word schema_words[] = {{"cotenant.kernels/1", 0}, 
 static const struct cot_field fields[] = {
 	COT_FIELD_CHECKED("schema", COT_WORD(schema_words), .required = true),
 	COT_FIELD_CHECKED("gpu", COT_MAP(gpu_fields)),
+	COT_FIELD_CHECKED("launch", COT_MAP(launch_fields)),
 	COT_FIELD_CHECKED("power", COT_MAP(power_fields)),
 	COT_FIELD_CHECKED("kernels", COT_MAP(kernel_fields), .list = COT_KERNELS_MAX,
 			  .required = true),

@@ -24,7 +24,7 @@ refused "there is no size 'big'; expected test, small, large or gpu" --size big 
 refused "there is no set" --size test
 
 "$run" --list >"$work/out" || fail "--list failed"
-[ "$(wc -l <"$work/out")" -eq 50 ] || fail "not 50 sets"
+[ "$(wc -l <"$work/out")" -eq 66 ] || fail "not 66 sets"
 says "$work/out" "copies: md5hash/33*9"
 
 COTENANT_EMU_DIR=$work/gpu
@@ -37,7 +37,7 @@ run_it() {
 }
 run_it 'nn/33*3'
 run_it "$sets"
-grep -qxF 'nn/33*3' "$work/err" && fail "what was there was measured again"
+grep -qxF -e 'nn/33*3' -e 'vectorAdd/1*4' "$work/err" && fail "what was there was measured again"
 says "$work/out" "of 4 decisions are right"
 python3 - "$work/o" <<'PYTHON' || fail "$(cat "$work/o/result.json")"
 import json
@@ -48,12 +48,17 @@ assert len(sets) == 4
 for row in sets.values():
     assert row["right_results"], row
     assert row["apart"]["s"] > 0 and row["streams"]["s"] > 0 and row["cpu_s"] > 0
-    assert row["model"]["apart_s"] > row["model"]["streams_s"] > 0
+    assert row["model"]["apart_s"] > 0 and row["model"]["streams_s"] > 0 and row["chosen"] in ("apart", "streams", "merged")
     assert row["right"] == (row["saves"] == row["model_consolidates"])
 assert sets["nn/33*3"]["merged"]["by"] == "batch" and sets["nn/33*3"]["category"] == "copies"
 assert sets["bfs/500+md5hash/66"]["merged"]["by"] == "fuse"
 assert sets["matrixMul/66+md5hash/33*2"]["merged"]["s"] is None
 assert result["summary"]["errors"]["pairs"]["merged"]["n"] == 2
+# Each kernel alone, and what launches cost.
+lines = {o["name"]: o for o in map(json.loads, open(sys.argv[1] + "/sets.jsonl")) if "name" in o}
+for name in ("vectorAdd/1*8", "nn/33*1", "bfs/500*1", "matrixMul/66*1"):
+    assert lines[name]["apart"]["s"] > lines[name]["apart"]["issued_s"] > 0, name
+    assert ("merged" in lines[name]) == (name == "vectorAdd/1*8")
 PYTHON
 grep -q '^| nn/33\*3 | .* | together |' "$work/o/table.md" || fail "$(cat "$work/o/table.md")"
 finish

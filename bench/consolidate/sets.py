@@ -1,0 +1,63 @@
+"""The sets of kernels that run.py measures."""
+
+# The patent's: BlackScholes, and md5hash and nn in the places of encryption and search, in 2 to 9 copies.
+COPIES = [f"{kernel}/33*{n}" for n in range(2, 10) for kernel in ("md5hash", "BlackScholes", "nn")]
+OTHERS = ["matrixMul/132*3", "vectorAdd/2000*3", "pathfinder/132*3", "myocyte/24*3", "lavaMD/64*3",
+          "particlefilter/200*3", "bfs/500*3", "LULESH/123*2", "md5hash/1056*2", "BlackScholes/40000*2",
+          "matrixMul/4096*2"]
+PAIRS = ["md5hash/33+BlackScholes/33", "md5hash/66+nn/2000", "matrixMul/132+vectorAdd/20000",
+         "lavaMD/64+vectorAdd/20000", "myocyte/24+md5hash/33", "pathfinder/132+BlackScholes/2000",
+         "matrixMul/66+lavaMD/64", "nn/20000+vectorAdd/20000", "md5hash/528+matrixMul/2048", "bfs/500+md5hash/66"]
+MORE = ["md5hash/33*2+BlackScholes/33*2", "md5hash/33+BlackScholes/33+nn/33",
+        "myocyte/24+md5hash/33+lavaMD/64+vectorAdd/2000", "matrixMul/66+md5hash/33*2",
+        "particlefilter/200+pathfinder/132+md5hash/33"]
+# Written down before any of them was measured, when the form of the model was chosen by the others' outcomes.
+NEW = ["matrixMul/66*2", "lavaMD/64+nn/20000", "vectorAdd/2000*6", "nn/33*2+vectorAdd/2000*2", "md5hash/66*4",
+       "matrixMul/66+BlackScholes/33", "nn/2000*5", "pathfinder/132+md5hash/66", "lavaMD/64+md5hash/66+BlackScholes/2000",
+       "lavaMD/64*2", "particlefilter/200+matrixMul/66", "BlackScholes/2000*3", "LULESH/123+md5hash/33",
+       "pathfinder/132*2", "vectorAdd/2000+md5hash/66", "matrixMul/66*2+BlackScholes/33*2"]
+CATEGORIES = {"copies": COPIES, "other copies": OTHERS, "pairs": PAIRS, "more": MORE, "new": NEW}
+
+# What launches cost: a kernel of one block that does nearly nothing.
+SMALLEST = "vectorAdd/1"
+LAUNCHES = [f"{SMALLEST}*{n}" for n in (1, 2, 4, 8)]
+
+
+def category_of(name):
+    for category, sets in CATEGORIES.items():
+        if name in sets:
+            return category
+    return "others"
+
+
+def interleaved():
+    """A run that ends early has some of each kind; of the new ones all."""
+    left = [list(sets) for category, sets in CATEGORIES.items() if category != "new"]
+    yield from NEW
+    while any(left):
+        for sets in left:
+            if sets:
+                yield sets.pop(0)
+
+
+def parts_of(name):
+    """[(benchmark, blocks, instances)]"""
+    parts = []
+    for text in name.split("+"):
+        kernel, _, n = text.partition("*")
+        kernel, _, blocks = kernel.partition("/")
+        parts.append((kernel, int(blocks), int(n or 1)))
+    return parts
+
+
+def few_blocks(name):
+    return "+".join(f"{kernel}/{min(blocks, 8)}*{n}" for kernel, blocks, n in parts_of(name))
+
+
+def alone(kernel, blocks):
+    return f"{kernel}/{blocks}*1"
+
+
+def each_alone(names):
+    """The kernels of the sets, each once."""
+    return list(dict.fromkeys(alone(kernel, blocks) for name in names for kernel, blocks, _ in parts_of(name)))
