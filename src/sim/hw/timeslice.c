@@ -52,14 +52,21 @@ static uint32_t next_context(struct hw *hw, uint32_t from)
 	return from;
 }
 
-/* One of the context's kernels that has blocks for this SM. */
-static struct hw_kernel *with_blocks(struct hw *hw, uint32_t context, const struct hw_sm *sm)
+/* The first active kernel of a context from `k` on. */
+static struct hw_kernel *first_of(struct hw_kernel *k, uint32_t context)
+{
+	while (k && k->context != context)
+		k = k->next;
+	return k;
+}
+
+/* One of the context's kernels, of which `first` is the first, that has blocks for this SM. */
+static struct hw_kernel *with_blocks(struct hw *hw, struct hw_kernel *first, const struct hw_sm *sm)
 {
 	struct hw_kernel *k;
 
-	hw_for_each_active (k, hw)
-		if (k->context == context && hw_unissued(k) && hw_may_take(hw, k) &&
-		    hw_may_be_on(k, sm))
+	for (k = first; k; k = first_of(k->next, first->context))
+		if (hw_unissued(k) && hw_may_take(hw, k) && hw_may_be_on(k, sm))
 			return k;
 	return NULL;
 }
@@ -75,8 +82,13 @@ static void open_issue(struct hw *hw, uint32_t context)
 /* Frozen contexts leave the GPU even if no other context wants it. */
 static void evict_frozen(struct hw *hw)
 {
+	struct hw_kernel *k = hw_active(hw);
 	struct hw_sm *sm;
 
+	while (k && !(is_frozen(hw, k) && k->n_sms))
+		k = k->next;
+	if (!k)
+		return;
 	hw_for_each_sm (sm, hw)
 		if (sm->state == HW_SM_RUNNING && is_frozen(hw, sm->kernel))
 			hw_evict(hw, sm);
@@ -85,7 +97,7 @@ static void evict_frozen(struct hw *hw)
 static void hand_over(struct hw *hw, uint32_t context)
 {
 	struct turns *t = hw_state(hw);
-	struct hw_kernel *to;
+	struct hw_kernel *first = first_of(hw_active(hw), context), *to;
 	struct hw_sm *sm;
 
 	t->context = context;
@@ -93,12 +105,14 @@ static void hand_over(struct hw *hw, uint32_t context)
 	t->running = true;
 	open_issue(hw, context);
 	hw_for_each_sm (sm, hw) {
-		to = with_blocks(hw, context, sm);
-		if (!to)
+		bool taken = sm->state == HW_SM_RUNNING && sm->kernel->context != context;
+
+		if (!taken && sm->state != HW_SM_RESERVED)
 			continue;
-		if (sm->state == HW_SM_RUNNING && sm->kernel->context != context)
+		to = with_blocks(hw, first, sm);
+		if (to && taken)
 			hw_reserve(hw, sm, to);
-		else if (sm->state == HW_SM_RESERVED && sm->next != to)
+		else if (to && sm->next != to)
 			hw_retarget(hw, sm, to);
 	}
 	t->switching = true;

@@ -9,7 +9,7 @@
 #include "study/plan/pack.h"
 
 /* Exchanges that the search tries for programs that have no place. */
-#define EXCHANGES_MAX 64u
+#define EXCHANGES_MAX COT_PLAN_GPUS_MAX
 /* GPUs that are tried before the next one is begun with. */
 #define TRIES_MAX 3u
 
@@ -267,50 +267,69 @@ static int place_all(struct cot_pack *k)
 
 /* ---- the search ---- */
 
-/* Puts one of `job` on the GPU instead of one of `other`, if that one finds a place elsewhere. */
-static int exchange(struct cot_pack *k, uint32_t job, uint32_t gpu, uint32_t other,
+/* A program of `job` on a GPU instead of one of `other`. */
+struct exchanges {
+	uint32_t n, gpus[EXCHANGES_MAX], others[EXCHANGES_MAX];
+	struct cot_plan_mix mixes[EXCHANGES_MAX];
+};
+
+/* All of them, at most `*n_left`, which becomes less by as many. */
+static void list_exchanges(const struct cot_fleet *p, uint32_t job, uint32_t *n_left,
+			   struct exchanges *e)
+{
+	uint32_t gpu, other;
+
+	e->n = 0;
+	for (gpu = 0; gpu < p->n_gpus; gpu++)
+		for (other = 0; other < p->workload->n_jobs && *n_left; other++) {
+			if (other == job || !p->gpus[gpu].n[other])
+				continue;
+			e->gpus[e->n] = gpu;
+			e->others[e->n] = other;
+			e->mixes[e->n] = p->gpus[gpu];
+			e->mixes[e->n].n[other]--;
+			e->mixes[e->n++].n[job]++;
+			--*n_left;
+		}
+}
+
+/* Carries one out, if the other program finds a place elsewhere. */
+static int exchange(struct cot_pack *k, uint32_t job, const struct exchanges *e, uint32_t which,
 		    bool *ret_placed)
 {
 	struct cot_fleet *p = k->plan;
-	const struct cot_plan_mix before = p->gpus[gpu];
-	struct cot_plan_mix mix = before;
-	uint32_t which, to;
-	int rc;
+	uint32_t gpu = e->gpus[which], to;
+	int rc = find_place(k, e->others[which], gpu, &to);
 
-	*ret_placed = false;
-	mix.n[other]--;
-	mix.n[job]++;
-	rc = cot_pack_first(k, &mix, 1, &which);
-	if (rc || which)
+	*ret_placed = !rc && to < p->n_gpus;
+	if (!*ret_placed)
 		return rc;
-	rc = find_place(k, other, gpu, &to);
-	if (rc || to == p->n_gpus)
-		return rc;
-	p->gpus[gpu] = mix;
-	p->gpus[to].n[other]++;
+	p->gpus[gpu] = e->mixes[which];
+	p->gpus[to].n[e->others[which]]++;
 	p->n_placed++;
 	p->missing[job]--;
-	*ret_placed = true;
 	return 0;
 }
 
 static int exchange_any(struct cot_pack *k, uint32_t job, uint32_t *n_left, bool *ret_placed)
 {
-	struct cot_fleet *p = k->plan;
-	uint32_t gpu, other;
-	int rc = 0;
+	struct exchanges *e = malloc(sizeof(*e));
+	uint32_t i = 0, which = 0;
+	int rc = e ? 0 : -ENOMEM;
 
 	*ret_placed = false;
-	for (gpu = 0; gpu < p->n_gpus; gpu++)
-		for (other = 0; other < p->workload->n_jobs; other++) {
-			if (other == job || !p->gpus[gpu].n[other] || !*n_left)
-				continue;
-			--*n_left;
-			rc = exchange(k, job, gpu, other, ret_placed);
-			if (rc || *ret_placed)
-				return rc;
-		}
-	return 0;
+	if (e)
+		list_exchanges(k->plan, job, n_left, e);
+	while (!rc && !*ret_placed && i < e->n) {
+		rc = cot_pack_first(k, &e->mixes[i], e->n - i, &which);
+		i += which;
+		if (!rc && i < e->n)
+			rc = exchange(k, job, e, i++, ret_placed);
+	}
+	/* Those behind it were not tried. */
+	*n_left += !rc && *ret_placed ? e->n - i : 0;
+	free(e);
+	return rc;
 }
 
 static bool is_possible(const struct cot_pack *k, uint32_t job)
