@@ -1,0 +1,194 @@
+#!/usr/bin/env python3
+"""A program of the checks plans.py and gpus.py: kernels that fill the GPU, a chain of multiply-adds in each thread.
+
+As a service it answers requests that come at random times, each one kernel and the wait for it, and marks them; as batch
+work it has two kernels in the queue all the time. SIGUSR1: what follows is a new window. At its end (SIGTERM, or after
+--life) it writes one line of JSON for each window. The driver is libcuda.so.1, wherever that is found: no CUDA runtime.
+"""
+import argparse
+import ctypes
+import json
+import os
+import random
+import signal
+import sys
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "..", "..", "python"))
+import cotenant  # noqa: E402
+
+# 1024 threads a block: two blocks fill an SM of 2048 threads, and each slows the other.
+THREADS = 1024
+PTX = b"""
+.version 7.0
+.target sm_70
+.address_size 64
+.visible .entry chain(.param .u64 out, .param .u32 n)
+{
+	.reg .pred %p;
+	.reg .f32 %x;
+	.reg .b32 %i, %n, %b, %t;
+	.reg .b64 %at, %off;
+	ld.param.u64 %at, [out];
+	ld.param.u32 %n, [n];
+	mov.u32 %b, %ctaid.x;
+	mov.u32 %t, %tid.x;
+	cvt.rn.f32.u32 %x, %t;
+	mov.u32 %i, 0;
+again:
+	fma.rn.f32 %x, %x, 0f3F7FBE77, 0f3A83126F;
+	fma.rn.f32 %x, %x, 0f3F7FBE77, 0f3A83126F;
+	fma.rn.f32 %x, %x, 0f3F7FBE77, 0f3A83126F;
+	fma.rn.f32 %x, %x, 0f3F7FBE77, 0f3A83126F;
+	add.u32 %i, %i, 4;
+	setp.lt.u32 %p, %i, %n;
+	@%p bra again;
+	mul.wide.u32 %off, %b, 4;
+	add.u64 %at, %at, %off;
+	setp.eq.u32 %p, %t, 0;
+	@%p st.global.f32 [%at], %x;
+	ret;
+}
+"""
+MULTIPROCESSORS, PRIMARY_FLAGS = 16, 0
+
+
+class Gpu:
+    """The one that CUDA_VISIBLE_DEVICES names, or the first."""
+
+    def __init__(self, emulated):
+        self.cuda = ctypes.CDLL("libcuda.so.1")
+        context, module, self.kernel, self.stream = (ctypes.c_void_p() for _ in range(4))
+        self.out, sms = ctypes.c_uint64(), ctypes.c_int()
+        self.call("cuInit", 0)
+        # The one that the CUDA runtime uses.
+        self.call("cuDevicePrimaryCtxRetain", ctypes.byref(context), PRIMARY_FLAGS)
+        self.call("cuCtxSetCurrent", context)
+        self.call("cuDeviceGetAttribute", ctypes.byref(sms), MULTIPROCESSORS, 0)
+        self.emulated, self.sms = emulated, sms.value
+        self.call("cuModuleLoadData", ctypes.byref(module), b"cotenant emulated kernels 1" if emulated else PTX)
+        self.call("cuModuleGetFunction", ctypes.byref(self.kernel), module, b"spin" if emulated else b"chain")
+        self.call("cuStreamCreate", ctypes.byref(self.stream), 1)
+        self.call("cuMemAlloc_v2", ctypes.byref(self.out), 1 << 20)
+        self.events = [ctypes.c_void_p() for _ in range(2)]
+        for event in self.events:
+            self.call("cuEventCreate", ctypes.byref(event), 2)
+
+    def call(self, name, *arguments):
+        rc = getattr(self.cuda, name)(*arguments)
+        if rc:
+            sys.exit(f"{name} failed with {rc}")
+
+    def launch(self, waves, n):
+        """n: steps of the chain; of the emulated GPU nanoseconds of a block."""
+        if self.emulated:
+            value = (ctypes.c_uint64(n), ctypes.c_uint64(0))
+            blocks, threads = self.sms * 8 * waves, 256
+        else:
+            value = (self.out, ctypes.c_uint32(n))
+            blocks, threads = self.sms * 2 * waves, THREADS
+        parameters = (ctypes.c_void_p * 2)(*map(ctypes.addressof, value))
+        self.call("cuLaunchKernel", self.kernel, blocks, 1, 1, threads, 1, 1, 0, self.stream, parameters, None)
+
+    def wait(self):
+        self.call("cuStreamSynchronize", self.stream)
+
+    def steps_per_us(self):
+        """Of one wave of blocks: the fastest of ten kernels that take some ms."""
+        if self.emulated:
+            return 1000.0
+        n, best = 400_000, float("inf")
+        for _ in range(12):
+            begin = time.monotonic_ns()
+            self.launch(1, n)
+            self.wait()
+            best = min(best, time.monotonic_ns() - begin)
+        return n / (best / 1e3)
+
+
+class Windows:
+    """What was done, and when."""
+
+    def __init__(self):
+        self.all, self.stopped = [], False
+        self.begin()
+        signal.signal(signal.SIGUSR1, lambda *_: self.begin())
+        signal.signal(signal.SIGTERM, self.stop)
+
+    def begin(self):
+        self.all.append({"began": time.monotonic_ns(), "n": 0, "responses_us": []})
+
+    def stop(self, *_):
+        self.stopped = True
+
+    def write(self):
+        ends = [w["began"] for w in self.all[1:]] + [time.monotonic_ns()]
+        for w, end in zip(self.all, ends):
+            times, seconds = sorted(w["responses_us"]), (end - w["began"]) / 1e9
+            line = {"seconds": round(seconds, 3), "n": w["n"], "per_s": round(w["n"] / seconds, 3)}
+            if times:
+                # Nearest rank, as everywhere.
+                line.update({f"p{p}_us": round(times[-(-len(times) * p // 100) - 1], 1) for p in (50, 99)})
+            print(json.dumps(line), flush=True)
+
+
+def serve(gpu, a, steps, windows, end):
+    rng = random.Random(a.seed)
+    arrival = time.monotonic_ns()
+    while not windows.stopped:
+        arrival += int(rng.expovariate(a.per_s) * 1e9) if a.per_s else 0
+        while (left := arrival - time.monotonic_ns()) > 0 and not windows.stopped:
+            time.sleep(min(left / 1e9, 0.05))
+        if windows.stopped or time.monotonic() > end:
+            return
+        arrival = arrival if a.per_s else time.monotonic_ns()
+        with cotenant.request(arrival):
+            gpu.launch(a.waves, steps)
+            gpu.wait()
+        window = windows.all[-1]
+        if arrival >= window["began"]:
+            window["n"] += 1
+            window["responses_us"].append((time.monotonic_ns() - arrival) / 1e3)
+
+
+def work(gpu, a, steps, windows, end):
+    n = 0
+    while not windows.stopped and time.monotonic() < end:
+        if n >= 2:
+            gpu.call("cuEventSynchronize", gpu.events[n % 2])
+            windows.all[-1]["n"] += 1
+        gpu.launch(a.waves, steps)
+        gpu.call("cuEventRecord", gpu.events[n % 2], gpu.stream)
+        n += 1
+    gpu.wait()
+
+
+def main():
+    p = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    p.add_argument("what", choices=("service", "batch", "calibrate"))
+    p.add_argument("--us", type=float, default=1000, help="a kernel's time alone on the GPU (default: 1000)")
+    p.add_argument("--waves", type=int, default=1, help="so many times the blocks that fit at once (default: 1)")
+    p.add_argument("--per-s", type=float, default=0, help="requests a second; 0: each as soon as the last is answered")
+    p.add_argument("--steps-per-us", type=float, help="as `calibrate` says; default: measured at the start")
+    p.add_argument("--seed", type=int, default=1)
+    p.add_argument("--life", type=float, default=600, metavar="SECONDS")
+    p.add_argument("--emulated", action="store_true", help="the emulated GPU's kernel instead, which lasts as long as told")
+    a = p.parse_args()
+    gpu = Gpu(a.emulated)
+    per_us = a.steps_per_us or gpu.steps_per_us()
+    if a.what == "calibrate":
+        print(json.dumps({"steps_per_us": per_us, "sms": gpu.sms}))
+        return 0
+    steps = max(4, int(per_us * a.us / a.waves))
+    gpu.launch(a.waves, steps)
+    gpu.wait()
+    windows = Windows()
+    print("ready", flush=True)
+    (serve if a.what == "service" else work)(gpu, a, steps, windows, time.monotonic() + a.life)
+    windows.write()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,139 @@
+"""Programs of chain.py under one daemon of ours, on the machine's GPUs or on emulated ones."""
+import json
+import os
+import signal
+import statistics
+import subprocess
+import sys
+import time
+
+from . import process
+from .process import Failed
+from .ways import Cotenant, Tools
+
+LIVE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+ROOT = os.path.dirname(os.path.dirname(LIVE))
+READY_S, END_S = 40, 20
+
+
+class Chain:
+    """A running program; its windows are known when it has ended."""
+
+    def __init__(self, name, argv, env, folder):
+        self.name, self.log = name, os.path.join(folder, f"{name}.{time.monotonic_ns()}.log")
+        self.child = process.spawn(argv, env, self.log, cwd=folder)
+
+    def said(self):
+        try:
+            with open(self.log, encoding="utf-8", errors="replace") as f:
+                return f.read()
+        except OSError:
+            return ""
+
+    def is_ready(self):
+        if "ready\n" in self.said():
+            return True
+        if self.child.poll() is not None:
+            raise Failed(f"{self.name} ended with status {self.child.returncode}: {process.tail(self.log)}")
+        return False
+
+    def next_window(self):
+        self.child.send_signal(signal.SIGUSR1)
+
+    def windows(self):
+        """Ends it."""
+        process.end([self.child], END_S)
+        found = [json.loads(line) for line in self.said().splitlines() if line.startswith("{")]
+        if self.child.returncode or not found:
+            raise Failed(f"{self.name} ended with status {self.child.returncode}: {process.tail(self.log)}")
+        return found
+
+
+class Machine:
+    """Where the programs and the driver are."""
+
+    def __init__(self, folder, build, emulate, n_gpus=1):
+        self.folder, self.emulate, self.n_gpus = folder, emulate, n_gpus
+        build = os.path.abspath(build)
+        self.tools = Tools(LIVE, ROOT, cotenant=os.path.join(build, "bin"))
+        self.mark = f"{os.getpid()}-{time.time_ns():x}"
+        self.env = self.tools.environment(self.mark)
+        if emulate:
+            emu, state = os.path.join(build, "lib", "emu"), os.path.join(folder, "emu")
+            os.makedirs(state, exist_ok=True)
+            self.env.update(LD_LIBRARY_PATH=emu, COTENANT_EMU_DIR=state, COTENANT_GPUS=str(n_gpus),
+                            COTENANT_EMU_GPUS=str(n_gpus),
+                            COTENANT_MPS_CONTROL=os.path.join(emu, "nvidia-cuda-mps-control"))
+        self.steps_per_us = None
+
+    def argv(self, what, *options):
+        out = [sys.executable, os.path.join(LIVE, "chain.py"), what, *map(str, options)]
+        if self.emulate:
+            out.append("--emulated")
+        if self.steps_per_us:
+            out += ["--steps-per-us", repr(self.steps_per_us)]
+        return out
+
+    def calibrate(self):
+        done = subprocess.run(self.argv("calibrate"), env=self.env, capture_output=True, text=True, timeout=60, check=False)
+        if done.returncode:
+            raise Failed(f"chain.py calibrate: {(done.stderr or done.stdout).strip()[-300:]}")
+        answer = json.loads(done.stdout.splitlines()[-1])
+        self.steps_per_us = answer["steps_per_us"]
+        return answer
+
+    def facts(self):
+        """Of what was measured where."""
+        out = {"date": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), "cpus": len(os.sched_getaffinity(0)),
+               "kernel": os.uname().release, "gpu": "emulated H200" if self.emulate else None}
+        if not self.emulate:
+            done = subprocess.run(["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"], text=True,
+                                  capture_output=True, check=False)
+            out["gpu"] = done.stdout.strip().splitlines() if not done.returncode else None
+        done = subprocess.run([*self.tools.cotenant, "--version"], env=self.env, text=True, capture_output=True, check=False)
+        out["cotenant"] = done.stdout.splitlines()[0] if done.stdout else None
+        return out
+
+    def alone(self, name, argv, seconds):
+        """What a program does without anybody beside it, and without control."""
+        p = Chain(name, argv, self.env, self.folder)
+        if not process.wait_for(p.is_ready, READY_S, 0.02):
+            raise Failed(f"{name} does not begin: {process.tail(p.log)}")
+        time.sleep(0.5)
+        p.next_window()
+        time.sleep(seconds)
+        return p.windows()[-1]
+
+
+class Daemon(Cotenant):
+    """One policy for all GPUs of the machine."""
+
+    def __init__(self, machine, policy, more=""):
+        folder = os.path.join(machine.folder, f"d{time.monotonic_ns():x}")
+        os.makedirs(folder)
+        super().__init__(machine.tools, folder, machine.env)
+        self.machine, self.policy, self.more = machine, policy, more
+
+    def configure(self, more=""):
+        return super().configure(self.more + more)
+
+    def begin(self, name, argv, *options):
+        run = [*self.tools.cotenant, "run", "--required", "--name", name, *options, "--", *argv]
+        return Chain(name, run, self.env, self.folder)
+
+    def wait_ready(self, programs):
+        if not process.wait_for(lambda: all(p.is_ready() for p in programs), READY_S, 0.02):
+            late = next(p for p in programs if not p.is_ready())
+            raise Failed(f"{late.name} does not begin: {process.tail(late.log)} {process.tail(self.log)}")
+
+
+def median(values):
+    return statistics.median(values) if values else None
+
+
+def write(path, value):
+    """Whole or not at all."""
+    with open(path + ".new", "w", encoding="utf-8") as f:
+        json.dump(value, f, indent=1)
+        f.write("\n")
+    os.replace(path + ".new", path)
