@@ -1,8 +1,9 @@
 /*
  * A SPANK plugin: srun, sbatch and salloc get --cotenant-class, --cotenant-p99 and
  * --cotenant-quota, and the tasks of such jobs start under `cotenant run`. To be named `optional`
- * in plugstack.conf, with task=PATH where cotenant-slurm-task is not in /usr/lib/cotenant. It has
- * to be built for each release of Slurm. Nothing is kept between two calls but what the options
+ * in plugstack.conf, with task=PATH where cotenant-slurm-task is not in /usr/lib/cotenant, and
+ * shards=N, so many as each GPU has, where a task is to have its part of the SMs only. It has to be
+ * built for each release of Slurm. Nothing is kept between two calls but what the options
  * said, and nothing is left on a node: a program's entry in the daemon ends with its last process.
  */
 #include <stdint.h>
@@ -23,7 +24,7 @@ enum { CLASS, P99, QUOTA, N_OPTIONS };
 static char values[N_OPTIONS][VALUE_MAX];
 static const char *const variables[N_OPTIONS] = {"COTENANT_SLURM_CLASS", "COTENANT_SLURM_P99",
 						 "COTENANT_SLURM_QUOTA"};
-static const char *task = TASK;
+static const char *task = TASK, *shards_of; /* NULL: they are weights */
 
 /* Numbers with a unit: what they mean `cotenant run` says. */
 static int is_quantity(const char *text)
@@ -66,6 +67,12 @@ int slurm_spank_init(spank_t spank, int argc, char **argv)
 	for (i = 0; i < argc; i++)
 		if (!strncmp(argv[i], "task=/", 6))
 			task = argv[i] + 5;
+		else if (!strncmp(argv[i], "shards=", 7) && strspn(argv[i] + 7, "0123456789") > 0)
+			shards_of = argv[i] + 7;
+		else
+			slurm_error("cotenant: plugstack.conf has '%s'; expected task=/PATH or "
+				    "shards=N",
+				    argv[i]);
 	if (spank_context() == S_CTX_SLURMD || spank_context() == S_CTX_JOB_SCRIPT)
 		return 0;
 	for (i = 0; i < N_OPTIONS; i++)
@@ -114,9 +121,11 @@ int slurm_spank_task_init(spank_t spank, int argc, char **argv)
 	for (i = 0; i < N_OPTIONS; i++)
 		if (values[i][0])
 			(void)spank_setenv(spank, variables[i], values[i], 1);
-	/* Shards of a GPU are weights. */
+	/* Shards of a GPU are shares. */
 	if (spank_getenv(spank, "SLURM_SHARDS_ON_NODE", shards, sizeof(shards)) == ESPANK_SUCCESS)
 		(void)spank_setenv(spank, "COTENANT_SLURM_SHARDS", shards, 1);
+	if (shards_of)
+		(void)spank_setenv(spank, "COTENANT_SLURM_SHARDS_OF", shards_of, 1);
 	words[0] = (char *)(uintptr_t)task;
 	return 0;
 }
