@@ -169,6 +169,7 @@ class Runner(steer.Steered):
         if cell.topology == LAIUS:
             way.dram_gb_per_s = self.dram_gb_per_s
             way.knowledge = {name: self._file(folder, name, program) for name, program in cell.tenants()}
+        if cell.topology in (LAIUS, SLO):  # where a program starts may depend on it
             way.options = {name: self._aim(name, cell.windows[0][0]) for name in self.boards}
         return way
 
