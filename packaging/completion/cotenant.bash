@@ -41,7 +41,7 @@ _cotenant_options()
 	ptx) echo "--pass= --kernel= --output= --list --json $common" ;;
 	run)
 		echo "--class= --name= --weight= --gpu= --block= --quota= --reserve= --sms= --rewrite --merge --merge-anew --cpu= --cpu-kernels= --cpu-by=
-			--pace= --memory= --memory-oversubscribe --p99= --slowdown= --rate= --measure --solo --required
+			--pace= --memory= --memory-oversubscribe --p99= --slowdown= --rate= --measure --policy= --solo --required
 			--emulate= --emulate-seed= --emulate-check= $common"
 		;;
 	profile) echo "--class= --sizes= --parts= --requests= --output= --judge= --emulate= --progress $common" ;;

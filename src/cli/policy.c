@@ -12,9 +12,9 @@
 #include "cli/client.h"
 #include "cli/commands.h"
 #include "cli/common.h"
+#include "cli/policy_name.h"
 #include "cli/show.h"
 #include "cli/target.h"
-#include "text/nearest.h"
 
 struct arguments {
 	const char *name; /* NULL: show */
@@ -48,32 +48,16 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 /* ---- change ---- */
 
-static int check_name(const char *name, struct cot_error *err)
-{
-	char hint[COT_NEAREST_HINT_MAX];
-	struct cot_nearest near = {.word = name};
-	unsigned i;
-
-	if (!strcmp(name, "auto") || cot_policy_find(name))
-		return 0;
-	for (i = 0; i < cot_n_policies; i++)
-		cot_nearest_try(&near, cot_policies[i]->name);
-	return cot_error_set(err, -EINVAL,
-			     "unknown policy '%s'%s; 'cotenant policy' lists them, and auto is "
-			     "what the configuration says",
-			     name, cot_nearest_hint(&near, hint));
-}
-
 static int change(const struct arguments *a)
 {
-	struct cot_msg_command command = {.what = COT_COMMAND_POLICY};
+	struct cot_msg_command command;
 	struct cot_error err;
 
-	if (check_name(a->name, &err) < 0) {
+	if (cot_policy_name_check(a->name, &err) < 0) {
 		cot_cli_complain("%s", err.text);
 		return COT_EXIT_USAGE;
 	}
-	(void)snprintf(command.name, sizeof(command.name), "%s", a->name);
+	cot_policy_name_command(a->name, &command);
 	return cot_target_send(&command, a->json);
 }
 

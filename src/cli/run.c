@@ -20,6 +20,7 @@
 #include "cli/common.h"
 #include "cli/emulate.h"
 #include "cli/loadable.h"
+#include "cli/policy_name.h"
 #include "cli/run_cpu.h"
 #include "cli/uncontrolled.h"
 #include "daemon/gpus.h"
@@ -36,6 +37,7 @@ enum { STATUS_FAILED = 125, STATUS_NOT_EXECUTABLE = 126, STATUS_NOT_FOUND = 127 
 
 struct arguments {
 	const char *class, *name, *gpu, *weight, *block, *quota, *reserve, *sms, *pace, *memory;
+	const char *policy; /* NULL: as it is */
 	const char *targets[COT_TARGET_RATE + 1]; /* by kind */
 	bool solo, required, rewrite, merge, no_store, measure, oversubscribe;
 	bool gpu_of_cuda; /* `gpu` is what CUDA_VISIBLE_DEVICES says */
@@ -62,6 +64,7 @@ enum {
 	KEY_SLOWDOWN,
 	KEY_RATE,
 	KEY_MEASURE,
+	KEY_POLICY,
 	KEY_CPU,
 	KEY_CPU_KERNELS,
 	KEY_CPU_BY,
@@ -119,6 +122,8 @@ static const struct argp_option options[] = {
 	 "Its target: it gets on at least at this share of its rate alone, as in 80%", 0},
 	{"measure", KEY_MEASURE, NULL, 0,
 	 "Measure its requests, for cotenant stats; a target does so too", 0},
+	{"policy", KEY_POLICY, "NAME", 0,
+	 "The daemon goes over to this policy before, as by cotenant policy NAME", 0},
 	{"solo", KEY_SOLO, NULL, 0, "Stay outside the pools", 0},
 	{"required", KEY_REQUIRED, NULL, 0, "Fail where the program would run unchanged", 0},
 	{"emulate", KEY_EMULATE, "DEVICE", 0,
@@ -136,6 +141,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	switch (key) {
 	case KEY_CLASS:
 		a->class = arg;
+		return 0;
+	case KEY_POLICY:
+		a->policy = arg;
 		return 0;
 	case 'n':
 		a->name = arg;
@@ -596,6 +604,24 @@ static int find_libraries(bool shim, struct cot_error *err)
 	return !rc && shim ? cot_paths_shim(path, err) : rc;
 }
 
+/* For all programs, and until somebody chooses another one. */
+static int choose_policy(const char *name, struct cot_error *err)
+{
+	struct cot_msg_command command;
+	struct cot_client client;
+	char *text = NULL;
+	int rc = cot_policy_name_check(name, err);
+
+	rc = rc ? rc : open_client(&client, err);
+	if (rc)
+		return rc;
+	cot_policy_name_command(name, &command);
+	rc = cot_client_command(&client, &command, &text, err);
+	cot_client_close(&client);
+	free(text);
+	return rc < 0 ? rc : 0;
+}
+
 static int enlist(const struct arguments *a, char *const argv[], struct cot_error *err)
 {
 	struct cot_client client;
@@ -607,6 +633,8 @@ static int enlist(const struct arguments *a, char *const argv[], struct cot_erro
 		rc = find_libraries(a->rewrite || a->merge || a->sms || a->pace || a->memory ||
 					    a->measure || has_target(a),
 				    err);
+	if (!rc && a->policy)
+		rc = choose_policy(a->policy, err);
 	if (!rc)
 		rc = ask(&client, &m, err);
 	if (rc == -EACCES && a->gpu_of_cuda) {
@@ -701,7 +729,7 @@ static int emulate(const struct arguments *a, bool *ret_controlled, struct cot_e
 					       "--emulate-seed and --emulate-check need --emulate")
 			       : 0;
 	*ret_controlled = a->class || a->weight || a->rewrite || a->merge || a->measure ||
-			  has_target(a) || (a->gpu && !a->gpu_of_cuda) || a->solo || a->required ||
+			  has_target(a) || (a->gpu && !a->gpu_of_cuda) || a->policy || a->solo || a->required ||
 			  cot_emulate_is_shared();
 	return cot_emulate_set_up(&a->emulate, *ret_controlled, err);
 }

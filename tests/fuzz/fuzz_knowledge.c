@@ -85,6 +85,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		check_plan(k, k->inputs[i]->size + 1);
 	}
 	check_written(k);
+	REQUIRE(!cot_knowledge_refine(k));
+	for (i = 0; i < k->n_inputs; i++)
+		check_plan(k, k->inputs[i]->size);
 	cot_knowledge_destroy(k);
 	return 0;
 }

@@ -113,6 +113,18 @@ kill -HUP "$daemon_pid"
 expect_value odd now 0
 until_true 20 ps_shows 'train +- +32 of 132, from 0 ' || fail "ps: $(cat "$work/out")"
 
+# Who starts a program may say which policy is to be at work.
+"$COTENANT" run --policy laiuss -- true 2>"$work/out" && fail "an unknown policy"
+says "$work/out" "did you mean 'laius'?"
+policy_is() {
+	"$COTENANT" policy --json | grep -q "\"policy\": \"$1\""
+}
+policy_is parts || fail "$("$COTENANT" policy)"
+"$COTENANT" run --required --policy laius --class latency --p99 20ms -- true || fail "run --policy laius"
+policy_is laius || fail "$("$COTENANT" policy)"
+"$COTENANT" policy auto >"$work/out" || fail "auto: $(cat "$work/out")"
+until_true 20 policy_is parts || fail "$("$COTENANT" policy)"
+
 # All that was computed meanwhile is right.
 kill -TERM "$odd"
 : >"$work/enough"
