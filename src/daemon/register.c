@@ -251,6 +251,21 @@ static void enter(struct conn *c, const struct cot_msg_register *m, unsigned gpu
 	}
 }
 
+/* Who started at the same time, and waited as well, may be there by now: the policy is asked once
+ * more, so that both are where it wants them together. Not a third time. */
+static void settle(struct conn *c, const struct cot_msg_register *m, struct pool *p)
+{
+	bool again = c->registration.again;
+
+	c->registration.again = !again;
+	if (again || !cot_sched_policy(cot_host_sched(c->basis->host))->ops->home)
+		finish_in(c, m, p);
+	else
+		enter(c, m, (unsigned)p->gpu);
+	if (!c->registration.pool)
+		c->registration.again = false;
+}
+
 void cot_register_pool_settled(struct pool *p)
 {
 	struct conn *c;
@@ -263,7 +278,7 @@ void cot_register_pool_settled(struct pool *p)
 		c->registration.pool = NULL;
 		c->registration.m = NULL;
 		if (p->state == POOL_UP)
-			finish_in(c, m, p);
+			settle(c, m, p);
 		else
 			finish(c, m, &without_mps);
 		free(m);

@@ -2,6 +2,8 @@
 #ifndef COT_DAEMON_REGISTER_H
 #define COT_DAEMON_REGISTER_H
 
+#include <stdbool.h>
+
 struct conn;
 struct cot_msg_register;
 struct pool;
@@ -10,6 +12,7 @@ struct pool;
 struct registration {
 	struct pool *pool;	    /* NULL: none */
 	struct cot_msg_register *m; /* owned */
+	bool again;		    /* it has waited for another pool before */
 };
 
 void cot_register_packet(struct conn *c, const struct cot_msg_register *packet);

@@ -467,6 +467,79 @@ static void test_waits(void **state)
 	assert_non_null(strstr(variables(), on_shares));
 }
 
+static void choose_slo(void)
+{
+	struct cot_error err;
+
+	cot_policy_config_init(&stage.basis.config.numbers);
+	stage.basis.config.policy = cot_policy_find("slo");
+	assert_int_equal(cot_host_set_policy(stage.basis.host, stage.basis.config.policy,
+					     &stage.basis.config.numbers, cot_now_ns(), &err),
+			 0);
+}
+
+/* Two that start at the same time; the one has a target as short as a few switches, so that they
+ * belong into one pool. It is there when the pool of the other, which is returned, comes up. */
+static struct conn *begin_two(struct pool *batch, struct pool *latency, int *ret_fd)
+{
+	struct cot_msg_register train = plain(), serve = plain();
+	struct conn *c;
+	int fd;
+
+	choose_slo();
+	serve.class_ = COT_CLASS_LATENCY;
+	serve.target = cot_proto_pack_target((struct cot_target){COT_TARGET_P99, 1000});
+	c = enter(getuid(), ret_fd);
+	assert_int_equal(reg(*ret_fd, &train), 0);
+	(void)enter(getuid(), &fd);
+	assert_int_equal(reg(fd, &serve), 0);
+	assert_ptr_equal(c->registration.pool, batch);
+	latency->state = POOL_UP;
+	cot_register_pool_settled(latency);
+	assert_int_equal(hear(fd), COT_MSG_REGISTERED);
+	assert_int_equal(hear(*ret_fd), 0);
+	batch->state = POOL_UP;
+	return c;
+}
+
+static void test_waits_and_joins_the_other(void **state)
+{
+	struct pool *batch = make_pool(COT_CLASS_BATCH, 0, POOL_STARTING);
+	struct pool *latency = make_pool(COT_CLASS_LATENCY, 0, POOL_STARTING);
+	struct conn *c;
+	int fd;
+
+	(void)state;
+	c = begin_two(batch, latency, &fd);
+	cot_register_pool_settled(batch);
+	assert_int_equal(hear(fd), COT_MSG_REGISTERED);
+	assert_int_equal(latency->n_tenants, 2);
+	assert_int_equal(batch->n_tenants, 0);
+	assert_true(!c->registration.pool && !c->registration.m && !c->registration.again);
+}
+
+/* The pool where the policy wants it is not up: it waits for that, and then is not sent on. */
+static void test_waits_for_two_pools(void **state)
+{
+	struct pool *batch = make_pool(COT_CLASS_BATCH, 0, POOL_STARTING);
+	struct pool *latency = make_pool(COT_CLASS_LATENCY, 0, POOL_STARTING);
+	struct conn *c;
+	int fd;
+
+	(void)state;
+	c = begin_two(batch, latency, &fd);
+	latency->state = POOL_STARTING;
+	cot_register_pool_settled(batch);
+	assert_int_equal(hear(fd), 0);
+	assert_ptr_equal(c->registration.pool, latency);
+	assert_true(c->registration.again);
+	latency->state = POOL_UP;
+	cot_register_pool_settled(latency);
+	assert_int_equal(hear(fd), COT_MSG_REGISTERED);
+	assert_int_equal(latency->n_tenants, 2);
+	assert_true(!c->registration.pool && !c->registration.again);
+}
+
 /* It was this user's when it was asked for, and another one's program has come since. */
 static void test_waits_for_anothers(void **state)
 {
@@ -591,6 +664,8 @@ int main(void)
 		AT_THE_DOOR(test_no_pool),
 		AT_THE_DOOR(test_another_users_pool),
 		AT_THE_DOOR(test_waits),
+		AT_THE_DOOR(test_waits_and_joins_the_other),
+		AT_THE_DOOR(test_waits_for_two_pools),
 		AT_THE_DOOR(test_waits_for_anothers),
 		AT_THE_DOOR(test_ranges),
 		AT_THE_DOOR(test_may),
