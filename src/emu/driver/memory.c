@@ -39,7 +39,7 @@ void cot_emu_memory_free(const struct cot_emu_range *r)
 		free((void *)(uintptr_t)r->start);
 }
 
-static bool take_device_memory(size_t bytes)
+bool cot_emu_memory_take(size_t bytes)
 {
 	uint64_t limit = cot_emu_device_memory();
 
@@ -50,12 +50,17 @@ static bool take_device_memory(size_t bytes)
 	return false;
 }
 
+void cot_emu_memory_give(size_t bytes)
+{
+	atomic_fetch_sub(&used_bytes, bytes);
+}
+
 CUresult cot_emu_memory_make(struct cot_emu_context *c, size_t bytes, struct cot_emu_range *r)
 {
 	bool device = r->kind & (COT_EMU_RANGE_DEVICE | COT_EMU_RANGE_MANAGED);
 	void *p = NULL;
 
-	if (device && !take_device_memory(bytes))
+	if (device && !cot_emu_memory_take(bytes))
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	r->mapped = bytes >= MAP_BYTES ? bytes : 0;
 	if (r->mapped)

@@ -5,6 +5,7 @@
 #ifndef COT_EMU_DRIVER_MEMORY_H
 #define COT_EMU_DRIVER_MEMORY_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -25,6 +26,9 @@ CUresult cot_emu_pool_make(struct cot_emu_context *c, CUmemoryPool pool, size_t 
 CUresult cot_emu_free_now(CUdeviceptr ptr);
 /* All that the context has. */
 void cot_emu_memory_forget(struct cot_emu_context *c);
+/* Counts memory of the device that is made elsewhere; false: there is not so much. */
+bool cot_emu_memory_take(size_t bytes);
+void cot_emu_memory_give(size_t bytes);
 /* Of the device's, in bytes. */
 uint64_t cot_emu_memory_used(void);
 

@@ -18,6 +18,7 @@ enum cot_emu_range_kind {
 	COT_EMU_RANGE_HOST = 4,	      /* ours: cuMemHostAlloc */
 	COT_EMU_RANGE_REGISTERED = 8, /* the program's: cuMemHostRegister */
 	COT_EMU_RANGE_VARIABLE = 16,  /* of a module, which owns the memory */
+	COT_EMU_RANGE_MAPPED = 32,    /* at an address that the program chose: cuMemMap */
 };
 
 struct cot_emu_context;

@@ -14,6 +14,9 @@
 	}
 
 AFTER_ALL(cuMemFreeHost, (void *ptr), (ptr))
+AFTER_ALL(cuMemAddressFree, (CUdeviceptr ptr, size_t bytes), (ptr, bytes))
+AFTER_ALL(cuMemSetAccess, (CUdeviceptr ptr, size_t bytes, const CUmemAccessDesc *access, size_t n),
+	  (ptr, bytes, access, n))
 AFTER_ALL(cuMemHostUnregister, (void *ptr), (ptr))
 AFTER_ALL(cuCtxSetLimit, (CUlimit limit, size_t value), (limit, value))
 AFTER_ALL(cuCtxRecordEvent, (CUcontext ctx, CUevent event), (ctx, event))
