@@ -91,6 +91,17 @@ int cot_pass_fuse(struct cot_ptx_func *first, struct cot_ptx_func *second,
 		  struct cot_ptx_func **ret_kernel, struct cot_refusal *ret_refusal,
 		  struct cot_error *err);
 
+/* Where a kernel's addresses can come from. */
+enum cot_reach {
+	COT_REACH_ARGUMENTS, /* its arguments alone, with numbers added */
+	COT_REACH_VARIABLES, /* variables of the module, too */
+	COT_REACH_ANYTHING,  /* memory, too; or calls, textures and the like, which are not looked
+				into */
+};
+
+/* Errs on the side of more. -ENOMEM. */
+int cot_pass_reach(const struct cot_ptx_func *kernel, enum cot_reach *ret_reach);
+
 /* How `batch` lays out the launches of a kernel with these parameters. -E2BIG: not even two fit. */
 struct cot_batch_shape;
 int cot_pass_batch_shape(const struct cot_ptx_func *kernel, struct cot_batch_shape *ret_shape);
