@@ -17,6 +17,7 @@
 #include "bench/contention/meter.h"
 
 #define SETTLE_S     0.15 /* before a window, in the same way: clocks and power follow */
+#define SETTLE_PART  0.4  /* of a window, at most */
 #define WATCH_NS     1000000
 #define MJ_TO_J	     1e-3
 #define ROUNDS_LEAST 3u
@@ -181,7 +182,8 @@ static int measure(struct cot_set_run *r, enum cot_set_way way, double seconds,
 		   const struct cot_meter *meter, struct window *ret, struct cot_error *err)
 {
 	struct watcher watcher = {.meter = meter};
-	int rc = rounds_for(r, way, seconds < SETTLE_S ? seconds : SETTLE_S, ret, err), failed;
+	double settle_s = SETTLE_PART * seconds < SETTLE_S ? SETTLE_PART * seconds : SETTLE_S;
+	int rc = rounds_for(r, way, settle_s, ret, err), failed;
 
 	if (rc)
 		return rc;

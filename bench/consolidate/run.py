@@ -129,7 +129,8 @@ class Bench:
                 if seconds < self.left():
                     group.append(name)
             if not group:
-                print(f"no time is left for {waiting[0]} and those behind it; the same command goes on", file=sys.stderr)
+                print(
+                    f"no time is left for {waiting[0]} and those behind it; the same command goes on", file=sys.stderr)
                 return
             self.measure(group)
             waiting = [name for name in waiting if name not in group]
@@ -152,10 +153,9 @@ class Bench:
                 print(f"{kernel}/{blocks} is not counted: {e}", file=sys.stderr)
                 continue
             of = {o["pass"]: o for o in map(json.loads, out.splitlines()) if "pass" in o}
-            if "refused" in of["count"]:
+            found[key] = None if "refused" in of["count"] else {"plain": of["plain"], "count": of["count"]}
+            if not found[key]:
                 print(f"{kernel}/{blocks} is not counted: {of['count']['refused']}", file=sys.stderr)
-            else:
-                found[key] = {"plain": of["plain"], "count": of["count"]}
             write(path, json.dumps(found))
         write(path, json.dumps(found))
         return found

@@ -112,6 +112,16 @@ class Figures(unittest.TestCase):
         for text in pictures.values():
             xml.etree.ElementTree.fromstring(text)
 
+    def test_the_larger_program_is_in_no_average(self):
+        cell = pair_cell()
+        other = {**cell, "id": "pair.lu.md5", "names": ["lu", "md5"]}
+        alone, both = figures.make([cell])["summary"], figures.make([cell, other])["summary"]
+        self.assertEqual(both["larger"]["n_pairs"], 1)
+        self.assertEqual(both["larger"]["speedup"], alone["smguard"]["speedup"])
+        self.assertEqual({k: v for k, v in both.items() if k != "larger"},
+                         {k: v for k, v in alone.items() if k != "larger"})
+        self.assertIn("| lu+md5 |", report.markdown({**figures.make([cell, other]), "machine": {}}))
+
     def test_nothing_measured(self):
         result = {**figures.make([]), "machine": {}}
         self.assertIn("0 of 24 pairs", report.markdown(result))
@@ -121,7 +131,10 @@ class Figures(unittest.TestCase):
 class Plan(unittest.TestCase):
     def test_the_papers_pairs(self):
         cells = plan.make_cells(20, ("mps", "smguard"))
-        self.assertEqual(sum(c.group == "pair" for c in cells), 24)
+        pairs = [c for c in cells if c.group == "pair"]
+        self.assertEqual(sum(c.names[0] in plan.LS for c in pairs), 24)
+        self.assertEqual([c.names[0] for c in pairs[24:]], ["lu"] * len(plan.BATCH))
+        self.assertEqual(plan.role("lu", "pair"), "latency")
         self.assertEqual(len({c.id for c in cells}), len(cells))
         self.assertFalse(any(c.group == "reserve" for c in cells))
 

@@ -67,11 +67,10 @@ def _evictions(cell, way, batch):
     return out
 
 
-def make_pairs(cells):
-    order = {(ls, b): i for i, (ls, b) in enumerate(
-        (ls, b) for ls in plan.LS for b in plan.BATCH)}
-    found = sorted(_ok(cells, "pair"), key=lambda c: order.get(tuple(c["names"]), 99))
-    return [pair_row(c) for c in found]
+def make_pairs(cells, latency=plan.LS):
+    order = [(ls, b) for ls in latency for b in plan.BATCH]
+    found = [c for c in _ok(cells, "pair") if tuple(c["names"]) in order]
+    return [pair_row(c) for c in sorted(found, key=lambda c: order.index(tuple(c["names"])))]
 
 
 def make_alone(cells):
@@ -145,6 +144,14 @@ def make_remap(cells):
                                          key=lambda c: order.index(c["names"][0]))]
 
 
+def larger(pairs, alone):
+    """What the paper gives of its larger program: how much shorter it takes than under MPS, and what control costs."""
+    speed = [p["ways"]["smguard"]["speedup"] for p in pairs if "speedup" in p["ways"].get("smguard", {})]
+    cost = [r["turnaround"] for r in alone if r["kernel"] in plan.LARGER and "turnaround" in r]
+    return {"n_pairs": len(pairs), "speedup": mean(speed) if speed else None,
+            "turnaround": mean(cost) if cost else None}
+
+
 def summary(result):
     """What the paper gives as averages."""
     pairs, remap = result["pairs"], result["remap"]
@@ -161,11 +168,11 @@ def summary(result):
                     "stp": mean([r["stp"] for r in rows]),
                     "ntt_ls": mean([r["ntt_ls"] for r in rows]),
                     "ntt_batch": mean([r["ntt_batch"] for r in rows])}
-    turnaround = [r["turnaround"] for r in result["alone"] if "turnaround" in r]
-    if turnaround:
+    alone = [r for r in result["alone"] if "turnaround" in r and r["kernel"] not in plan.LARGER]
+    if alone:
+        turnaround = [r["turnaround"] for r in alone]
         out["turnaround"], out["turnaround_max"] = mean(turnaround), max(turnaround)
-        out["turnaround_n"] = min(r[w]["us"]["n"] for r in result["alone"]
-                                  if "turnaround" in r for w in ("mps", "smguard"))
+        out["turnaround_n"] = min(r[w]["us"]["n"] for r in alone for w in ("mps", "smguard"))
     if remap:
         out["overhead"] = mean([r["overhead"] for r in remap])
         out["overhead_max"] = max(r["overhead"] for r in remap)
@@ -188,10 +195,11 @@ def summary(result):
 
 
 def make(cells):
-    result = {"pairs": make_pairs(cells), "alone": make_alone(cells),
+    result = {"pairs": make_pairs(cells), "larger": make_pairs(cells, plan.LARGER), "alone": make_alone(cells),
               "reserve": make_reserve(cells), "burst": make_burst(cells),
               "remap": make_remap(cells)}
     result["summary"] = summary(result)
+    result["summary"]["larger"] = larger(result["larger"], result["alone"])
     result["failed"] = [{"id": c["id"], "why": c.get("why")} for c in cells
                         if c["status"] != "ok"]
     return result
