@@ -120,11 +120,15 @@ class Bench:
         return (2 + (sum(n for _, _, n in parts_of(name)) > 1)) * 1.4 * self.args.seconds + OF_SET_S
 
     def measure_all(self, names):
-        there = self.lines()[0]
-        waiting = [name for name in names if name not in there]
+        """What a failure took with it is tried again in a process of its own."""
+        for at_once in (AT_ONCE, 1):
+            there = self.lines()[0]
+            self.measure_groups([name for name in names if name not in there], at_once)
+
+    def measure_groups(self, waiting, at_once):
         while waiting:
             group, seconds = [], START_S
-            for name in waiting[:AT_ONCE]:
+            for name in waiting[:at_once]:
                 seconds += self.set_s(name)
                 if seconds < self.left():
                     group.append(name)

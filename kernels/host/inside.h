@@ -56,5 +56,6 @@ extern const struct cot_bench cot_bench_lava_md;
 extern const struct cot_bench cot_bench_myocyte;
 extern const struct cot_bench cot_bench_particle_filter;
 extern const struct cot_bench cot_bench_lulesh;
+extern const struct cot_bench cot_bench_aes;
 
 #endif

@@ -111,10 +111,11 @@ benchmarks() { # LIBRARY NAME...
 	says_not "$work/err" "CPU version did not"
 	says_not "$work/err" "what it uses is not known"
 }
-benchmarks kernels BlackScholes
+benchmarks kernels BlackScholes aes
 says "$work/err" "kernel BlackScholesGPU: its CPU version is of 'kernels'"
-benchmarks interpreter nn pathfinder vectorAdd BlackScholes matrixMul
-for kernel in euclid dynproc_kernel vectorAdd BlackScholesGPU matrixMulCUDA; do
+says "$work/err" "kernel aes_encrypt: its CPU version is of 'kernels'"
+benchmarks interpreter nn pathfinder vectorAdd BlackScholes matrixMul aes
+for kernel in euclid dynproc_kernel vectorAdd BlackScholesGPU matrixMulCUDA aes_encrypt; do
 	says "$work/err" "kernel $kernel: its CPU version is of 'interpreter'"
 done
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/compiler.h"
+#include "kernels/aes.h"
 #include "kernels/exact_math.h"
 #include "kernels/hexahedron.h"
 #include "kernels/host/bench.h"
@@ -53,6 +54,26 @@ static void names_are_found(void **state)
 	assert_null(cot_bench_find(""));
 	assert_int_equal(cot_bench_find_size("large"), COT_BENCH_LARGE);
 	assert_int_equal(cot_bench_find_size("Large"), COT_BENCH_N_SIZES);
+}
+
+/* FIPS 197, appendix C.1: with the seed 0 the key is 00 01 02 ... 0f. */
+static void aes_is_the_standards(void **state)
+{
+	static const uint8_t plain[16] = {0x00, 0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77,
+					  0x88, 0x99, 0xaa, 0xbb, 0xcc, 0xdd, 0xee, 0xff};
+	static const uint8_t cipher[16] = {0x69, 0xc4, 0xe0, 0xd8, 0x6a, 0x7b, 0x04, 0x30,
+					   0xd8, 0xcd, 0xb7, 0x80, 0x70, 0xb4, 0xc5, 0x5a};
+	struct cot_bench_instance in;
+	struct cot_error err;
+	unsigned block[4];
+
+	(void)state;
+	assert_int_equal(cot_bench_create(&in, cot_bench_find("aes"), COT_BENCH_TEST, 0, 0, &err),
+			 0);
+	memcpy(block, plain, sizeof(block));
+	cot_aes_encrypt(in.buffers[2].data, in.buffers[3].data, block);
+	assert_memory_equal(block, cipher, sizeof(cipher));
+	cot_bench_destroy(&in);
 }
 
 /* Both lists, one behind the other. */
@@ -359,6 +380,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(grids_are_those_of_the_paper),
 		cmocka_unit_test(names_are_found),
+		cmocka_unit_test(aes_is_the_standards),
 		cmocka_unit_test(every_benchmark_has_ptx_with_its_kernels),
 		cmocka_unit_test(a_wrong_result_is_noticed),
 		cmocka_unit_test(equal_seeds_give_equal_inputs),
