@@ -408,13 +408,23 @@ static uint32_t sum_there(const struct cot_sched *s, const struct cot_work *of)
 	return n;
 }
 
-/* Where works are never evicted, a program's get no more together than its quota, and those of a
- * latency program no more than its reservation; but each gets one CapSM, for none waits. */
+/* Where a policy divides the SMs, workers are as many as the program's part has room for. */
+static uint32_t part_share(const struct cot_sched *s, const struct cot_tenant *t)
+{
+	return s->policy.ops->places && t->part.n < t->part_sms ? t->part.n : 0;
+}
+
+/* Where works are never evicted, a program's get no more together than its quota and its part, and
+ * those of a latency program no more than its reservation; but each gets one CapSM, for none waits.
+ */
 static uint32_t fixed_share(const struct cot_sched *s, const struct cot_work *w)
 {
 	uint32_t limit = cot_most_sms(w->tenant, w->n_sms), there;
 	uint32_t reserve = cot_share_sms(w->tenant->reserve, w->n_sms);
+	uint32_t part = part_share(s, w->tenant);
 
+	if (part)
+		limit = limit ? at_most(limit, part) : part;
 	if (w->method == COT_WORK_RESERVE && reserve)
 		limit = limit ? at_most(limit, reserve) : reserve;
 	if (!limit)

@@ -68,7 +68,8 @@ start() {
 # A gang of two on parts: nobody is held once they run.
 start --name train -- "$PROGS/parts" --seconds 600 --until "$work/enough" >"$work/train"
 processes=$pid
-start --name sort -- "$PROGS/parts" --seconds 600 --until "$work/enough" --seed 7 >"$work/sort"
+# The daemon is asked for workers of this one's kernels; it is gathered and held like the others.
+start --name sort --rewrite -- "$PROGS/parts" --seconds 600 --until "$work/enough" --seed 7 >"$work/sort"
 processes="$processes $pid"
 until_true 20 ps_shows 'train +- +64 of 132, from 0 ' 'sort +- +68 of 132, from 64 ' ||
 	until_true 1 ps_shows 'sort +- +64 of 132, from 0 ' 'train +- +68 of 132, from 64 ' || fail "ps: $(cat "$work/out")"

@@ -160,6 +160,29 @@ static void test_gang_and_a_third(void **state)
 	queries_end(b);
 }
 
+/* Rewritten kernels run on the gang's parts in proportion, too: as many workers as fit there. */
+static void test_workers_of_a_gang(void **state)
+{
+	struct bench *b = begin();
+
+	(void)state;
+	KNOWN(b, A, narrow);
+	KNOWN(b, B, narrow);
+	assert_int_equal(bench_work(b, 1, A, 100000, 4, 1000, true), 0);
+	assert_int_equal(cot_sched_work(b->sched, 1)->granted, 132); /* not divided yet */
+	assert_int_equal(bench_work_done(b, 1, 0), 0);
+	bench_run(b, 3 * MS);
+	assert_int_equal(fact(b, A, "programs in it"), 2);
+	assert_int_equal(bench_work(b, 2, A, 100000, 4, 1000, true), 0);
+	assert_int_equal(bench_work(b, 3, B, 100000, 4, 1000, true), 0);
+	assert_int_equal(bench_work(b, 4, A, 100000, 4, 1000, true), 0);
+	assert_int_equal(cot_sched_work(b->sched, 2)->granted, b->part[A].n);
+	assert_int_equal(cot_sched_work(b->sched, 3)->granted, b->part[B].n);
+	assert_int_equal(cot_sched_work(b->sched, 4)->granted, 1); /* none waits */
+	assert_true(b->part[A].n + b->part[B].n == 132 && b->part[A].n >= 64);
+	queries_end(b);
+}
+
 /* Its work counts twice, so it gets the larger part. */
 static void test_weights_make_proportions(void **state)
 {
@@ -414,6 +437,7 @@ int main(void)
 		cmocka_unit_test(test_gathers_and_releases_together),
 		cmocka_unit_test(test_apart_by_turns),
 		cmocka_unit_test(test_gang_and_a_third),
+		cmocka_unit_test(test_workers_of_a_gang),
 		cmocka_unit_test(test_weights_make_proportions),
 		cmocka_unit_test(test_bandwidth_keeps_apart),
 		cmocka_unit_test(test_gain_must_be_large_enough),
