@@ -173,7 +173,8 @@ def main():
     p.add_argument("--steps-per-us", type=float, help="as `calibrate` says; default: measured at the start")
     p.add_argument("--seed", type=int, default=1)
     p.add_argument("--life", type=float, default=600, metavar="SECONDS")
-    p.add_argument("--emulated", action="store_true", help="the emulated GPU's kernel instead, which lasts as long as told")
+    p.add_argument("--emulated", action="store_true",
+                   help="the emulated GPU's kernel instead, which lasts as long as told")
     a = p.parse_args()
     gpu = Gpu(a.emulated)
     per_us = a.steps_per_us or gpu.steps_per_us()

@@ -99,7 +99,8 @@ def rows_of(rounds):
             values = [chains.median([w[f"{what}{gpu}"][key] for w in part]) for part in (alone, beside)]
             if None in values:
                 continue
-            good = values[1] <= P99_TIMES * values[0] + P99_MORE_US if what == "service" else values[1] >= RATE * values[0]
+            good = values[1] <= P99_TIMES * values[0] + \
+                P99_MORE_US if what == "service" else values[1] >= RATE * values[0]
             rows.append({"program": f"{what}{gpu}", "gpu": gpu, "what": unit, "alone": values[0], "beside_storm": values[1],
                          "holds": good})
     return rows

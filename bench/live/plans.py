@@ -59,7 +59,8 @@ class Check:
         self.a, self.machine = a, machine
         self.path = os.path.join(a.out, "plans.json")
         self.options = {"settle": a.settle, "seconds": a.seconds, "emulate": a.emulate}
-        self.result = {"schema": "cotenant.plans/1", **machine.facts(), "options": self.options, "kinds": {}, "plans": {}}
+        self.result = {"schema": "cotenant.plans/1", **machine.facts(), "options": self.options,
+                       "kinds": {}, "plans": {}}
         try:
             with open(self.path, encoding="utf-8") as f:
                 old = json.load(f)
@@ -146,7 +147,8 @@ class Check:
             row = {"name": p["name"], "target": f"{key} {amount}", "n": p["n"]}
             if key == "p99":
                 limit = float(amount.removesuffix("ms"))
-                row.update(planned=planned[p["name"]]["p99_us"] / 1e3, measured=p.get("p99_us", float("inf")) / 1e3, unit="ms")
+                row.update(planned=planned[p["name"]]["p99_us"] / 1e3,
+                           measured=p.get("p99_us", float("inf")) / 1e3, unit="ms")
                 row["kept"] = row["measured"] <= limit
             else:
                 alone = self.result["kinds"][kind]["alone"]["per_s"]

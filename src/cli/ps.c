@@ -250,11 +250,11 @@ static void add_mib(struct cot_table *t, const json_t *memory, const char *key)
 		cot_table_text(t, "-");
 }
 
-/* Those with a bound. */
+/* Those with a bound, and all of which it is known what they have. */
 static void print_memory(const json_t *tenants)
 {
-	static const char *const heads[] = {"ID",    "~NAME",	"MEMORY", "IN USE",
-					    "+MOST", "REFUSED", "PROMISE"};
+	static const char *const heads[] = {"ID",     "~NAME", "MEMORY",  "IN USE",
+					    "ON GPU", "+MOST", "REFUSED", "PROMISE"};
 	struct cot_table *t = NULL;
 	const json_t *p;
 	size_t i;
@@ -272,7 +272,13 @@ static void print_memory(const json_t *tenants)
 		cot_table_text(t, cot_show_text(p, "name"));
 		add_mib(t, m, "limit_bytes");
 		add_mib(t, m, "used_bytes");
+		add_mib(t, m, "on_gpu_bytes");
 		add_mib(t, m, "most_bytes");
+		if (json_is_null(json_object_get(m, "limit_bytes"))) {
+			cot_table_text(t, "-");
+			cot_table_text(t, "none");
+			continue;
+		}
 		cot_table_cell(t, "%lld", cot_show_number(m, "refused"));
 		cot_table_text(t, json_is_true(json_object_get(m, "oversubscribed"))
 					  ? "more than there is"

@@ -129,6 +129,8 @@ static struct cot_top_row program_row(const json_t *o)
 	r.launches = number_of(o, "launches_per_second");
 	r.evictions = number_of(work, "evictions");
 	r.memory = number_of(memory, "used_bytes");
+	if (r.memory < 0)
+		r.memory = number_of(memory, "on_gpu_bytes");
 	r.memory_max = number_of(memory, "limit_bytes");
 	r.mean_w = number_of(json_object_get(o, "energy"), "mean_w");
 	if (cot_show_bool(part, "can_be_placed")) {

@@ -14,9 +14,9 @@
 #include "daemon/basis.h"
 #include "daemon/log.h"
 #include "daemon/roster.h"
-#include "meter/meter.h"
 
 #define LOOK_NS	     (100 * COT_NS_PER_MS)
+#define MEMORY_LOOKS 10u /* every so many looks, at memory as well */
 #define MJ_PER_J     1e3
 #define WHOLE_SMS    132.0 /* of a GPU that is not divided, beside others: only ratios count */
 #define MOST_FDS     65536
@@ -115,6 +115,7 @@ static void close_source(struct energy *e)
 static void give_up(struct energy *e, const char *why)
 {
 	(void)snprintf(e->why_not, sizeof(e->why_not), "%s", why);
+	e->n_processes = 0;
 	close_source(e); /* then the process ends */
 	cot_timer_clear(&e->timer);
 }
@@ -122,7 +123,7 @@ static void give_up(struct energy *e, const char *why)
 static void answered(struct cot_source *source, uint32_t events)
 {
 	struct energy *e = COT_CONTAINER_OF(source, struct energy, source);
-	struct cot_meter_answer answer;
+	static struct cot_meter_answer answer;
 	ssize_t n = recv(source->fd, &answer, sizeof(answer), MSG_DONTWAIT);
 	uint64_t now_ns = cot_now_ns();
 	unsigned gpu;
@@ -143,6 +144,10 @@ static void answered(struct cot_source *source, uint32_t events)
 	count_time(e, now_ns);
 	for (gpu = 0; gpu < COT_GPUS_MAX; gpu++)
 		take(e, gpu, &answer.gpu[gpu], now_ns);
+	if (!answer.has_memory || answer.n_processes > COT_METER_PROCESSES_MAX)
+		return;
+	e->n_processes = answer.n_processes;
+	memcpy(e->process, answer.process, answer.n_processes * sizeof(e->process[0]));
 }
 
 /* The child: it keeps nothing of the daemon's open, and ends with it. */
@@ -198,12 +203,14 @@ static int start(struct energy *e)
 static void look(struct cot_timer *timer, uint64_t now_ns)
 {
 	struct energy *e = COT_CONTAINER_OF(timer, struct energy, timer);
+	char what;
 
 	if (e->source.fd < 0)
 		return;
 	count_time(e, now_ns);
+	what = e->n_looks++ % MEMORY_LOOKS ? COT_METER_ENERGY : COT_METER_MEMORY;
 	if (!e->asked)
-		e->asked = send(e->source.fd, "", 1, MSG_NOSIGNAL | MSG_DONTWAIT) == 1;
+		e->asked = send(e->source.fd, &what, 1, MSG_NOSIGNAL | MSG_DONTWAIT) == 1;
 	if (cot_tenant_count(e->roster))
 		cot_timer_set(&e->basis->loop, timer, now_ns + LOOK_NS);
 	else

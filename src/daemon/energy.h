@@ -1,7 +1,7 @@
 /*
- * The energy that GPUs and programs have taken. A process reads NVML's counters (meter/meter.h),
- * ten times a second while programs are registered; where there are none, that is said, and nothing
- * else changes.
+ * The energy that GPUs and programs have taken, and what processes have of GPUs' memory. A process
+ * reads NVML's counters (meter/meter.h), ten times a second while programs are registered, and once
+ * a second who has memory; where there is no NVML, that is said, and nothing else changes.
  *
  * What a GPU took between two steps of its counter is divided among the programs that could use it
  * meanwhile, in proportion to SMs times time: the SMs of its part, or all. Held and frozen
@@ -17,6 +17,7 @@
 
 #include "daemon/gpus.h"
 #include "daemon/loop.h"
+#include "meter/meter.h"
 
 struct basis;
 struct roster;
@@ -46,6 +47,9 @@ struct energy {
 	char why_not[128];  /* nothing is measured */
 	uint64_t looked_ns; /* until when programs' time is counted; 0: not begun */
 	struct cot_energy_gpu gpu[COT_GPUS_MAX];
+	uint32_t n_looks;
+	uint32_t n_processes; /* that have memory, as of the last time that NVML said it */
+	struct cot_meter_process process[COT_METER_PROCESSES_MAX];
 };
 
 /* A program has come. */

@@ -104,14 +104,61 @@ static uint64_t in_use(const struct conns *conns, const struct tenant *t, bool *
 	return most;
 }
 
+static bool is_of(const struct conns *conns, const struct tenant *t, pid_t pid)
+{
+	const struct conn *c;
+
+	if (t->watch.pid == pid)
+		return true;
+	for_each_conn (c, conns)
+		if (c->tenant == t && c->pid == pid)
+			return true;
+	return false;
+}
+
+/* The same as NVML has it, with contexts, code and all else. */
+static uint64_t on_gpu(const struct conns *conns, const struct tenant *t, bool *ret_known)
+{
+	const struct energy *e = &conns->roster->energy;
+	uint64_t sum[COT_GPUS_MAX] = {0}, most = 0;
+	uint32_t i;
+
+	*ret_known = false;
+	for (i = 0; i < e->n_processes; i++) {
+		const struct cot_meter_process *p = &e->process[i];
+
+		if (p->gpu >= COT_GPUS_MAX || !is_of(conns, t, (pid_t)p->pid))
+			continue;
+		*ret_known = true;
+		sum[p->gpu] += p->bytes;
+		if (sum[p->gpu] > most)
+			most = sum[p->gpu];
+	}
+	return most;
+}
+
+static json_t *bytes_or_null(bool known, uint64_t bytes)
+{
+	return known ? json_integer((json_int_t)bytes) : json_null();
+}
+
+/* Of a program without a bound only what NVML says. */
+static json_t *show_unbounded(bool known, uint64_t bytes)
+{
+	return known ? json_pack("{s:n, s:n, s:I}", "limit_bytes", "used_bytes", "on_gpu_bytes",
+				 (json_int_t)bytes)
+		     : json_null();
+}
+
 json_t *cot_memory_show(const struct conns *conns, const struct tenant *t)
 {
 	uint64_t most = t->memory_most_bytes, n_refused = t->n_memory_refused, used;
 	const struct conn *c;
-	bool seen, known, over;
+	bool seen, known, over, has;
+	uint64_t there = on_gpu(conns, t, &has);
 
 	if (!t->memory_mib)
-		return json_null();
+		return show_unbounded(has, there);
 	used = in_use(conns, t, &seen);
 	over = is_oversubscribed(conns, t, &known);
 	for_each_conn (c, conns) {
@@ -120,9 +167,9 @@ json_t *cot_memory_show(const struct conns *conns, const struct tenant *t)
 		n_refused += c->memory.n_refused;
 		most = c->memory.most_bytes > most ? c->memory.most_bytes : most;
 	}
-	return json_pack(
-		"{s:I, s:o, s:o, s:I, s:b, s:b}", "limit_bytes", (json_int_t)t->memory_mib << 20,
-		"used_bytes", seen ? json_integer((json_int_t)used) : json_null(), "most_bytes",
-		seen || most ? json_integer((json_int_t)most) : json_null(), "refused",
-		(json_int_t)n_refused, "promise_checked", (int)known, "oversubscribed", (int)over);
+	return json_pack("{s:I, s:o, s:o, s:o, s:I, s:b, s:b}", "limit_bytes",
+			 (json_int_t)t->memory_mib << 20, "used_bytes", bytes_or_null(seen, used),
+			 "on_gpu_bytes", bytes_or_null(has, there), "most_bytes",
+			 bytes_or_null(seen || most, most), "refused", (json_int_t)n_refused,
+			 "promise_checked", (int)known, "oversubscribed", (int)over);
 }

@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <limits.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,23 +10,37 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+/* As NVML has it. */
+struct nvml_process {
+	unsigned pid;
+	unsigned long long used_bytes;
+	unsigned gpu_instance, compute_instance;
+};
+
+typedef int processes_fn(void *device, unsigned *n, struct nvml_process *found);
+
 struct calls {
 	int (*init)(void);
 	int (*by_index)(unsigned index, void **device);
 	int (*by_uuid)(const char *uuid, void **device);
 	int (*energy)(void *device, unsigned long long *mj);
 	int (*power)(void *device, unsigned *mw);
+	/* Not all drivers have them. The second: the clients of MPS servers. */
+	processes_fn *processes, *mps_processes;
 };
 
 static const struct {
 	const char *name;
 	size_t at;
+	bool optional;
 } names[] = {
-	{"nvmlInit_v2", offsetof(struct calls, init)},
-	{"nvmlDeviceGetHandleByIndex_v2", offsetof(struct calls, by_index)},
-	{"nvmlDeviceGetHandleByUUID", offsetof(struct calls, by_uuid)},
-	{"nvmlDeviceGetTotalEnergyConsumption", offsetof(struct calls, energy)},
-	{"nvmlDeviceGetPowerUsage", offsetof(struct calls, power)},
+	{"nvmlInit_v2", offsetof(struct calls, init), false},
+	{"nvmlDeviceGetHandleByIndex_v2", offsetof(struct calls, by_index), false},
+	{"nvmlDeviceGetHandleByUUID", offsetof(struct calls, by_uuid), false},
+	{"nvmlDeviceGetTotalEnergyConsumption", offsetof(struct calls, energy), false},
+	{"nvmlDeviceGetPowerUsage", offsetof(struct calls, power), false},
+	{"nvmlDeviceGetComputeRunningProcesses_v3", offsetof(struct calls, processes), true},
+	{"nvmlDeviceGetMPSComputeRunningProcesses_v3", offsetof(struct calls, mps_processes), true},
 };
 
 /* false: answer->why_not says why. */
@@ -39,7 +54,7 @@ static bool open_library(struct calls *calls, struct cot_meter_answer *answer)
 	for (i = 0; library && i < sizeof(names) / sizeof(names[0]); i++) {
 		void *symbol = dlsym(library, names[i].name);
 
-		if (!symbol) {
+		if (!symbol && !names[i].optional) {
 			(void)snprintf(answer->why_not, sizeof(answer->why_not),
 				       "libnvidia-ml.so.1 has no %s", names[i].name);
 			return false;
@@ -63,11 +78,50 @@ static void *device_of(const struct calls *calls, const struct cot_meter_gpus *g
 	return rc ? NULL : device;
 }
 
+/* What one of the two calls says of a GPU; a process that both name counts once. */
+static bool add_processes(processes_fn *list, void *device, uint32_t gpu,
+			  struct cot_meter_answer *answer)
+{
+	static struct nvml_process found[COT_METER_PROCESSES_MAX];
+	unsigned n = COT_METER_PROCESSES_MAX;
+	uint32_t i, k;
+
+	if (!list || list(device, &n, found))
+		return false;
+	for (i = 0; i < n && i < COT_METER_PROCESSES_MAX; i++) {
+		for (k = 0; k < answer->n_processes; k++)
+			if (answer->process[k].pid == found[i].pid && answer->process[k].gpu == gpu)
+				break;
+		/* In some containers and virtual machines NVML knows the process and not this. */
+		if (k < answer->n_processes || k == COT_METER_PROCESSES_MAX ||
+		    found[i].used_bytes == ULLONG_MAX)
+			continue;
+		answer->process[answer->n_processes++] = (struct cot_meter_process){
+			.pid = found[i].pid, .gpu = gpu, .bytes = found[i].used_bytes};
+	}
+	return true;
+}
+
+static void look_at_memory(const struct calls *calls, void *const *devices, uint32_t n,
+			   struct cot_meter_answer *answer)
+{
+	uint32_t i;
+
+	answer->has_memory = false;
+	answer->n_processes = 0;
+	for (i = 0; i < n; i++) {
+		if (!devices[i])
+			continue;
+		answer->has_memory |= add_processes(calls->processes, devices[i], i, answer);
+		answer->has_memory |= add_processes(calls->mps_processes, devices[i], i, answer);
+	}
+}
+
 static void look(const struct calls *calls, void *const *devices, uint32_t n,
 		 struct cot_meter_answer *answer)
 {
 	unsigned long long mj;
-	bool any = false;
+	bool any = calls->processes != NULL;
 	uint32_t i;
 
 	for (i = 0; i < n; i++) {
@@ -87,9 +141,9 @@ static void look(const struct calls *calls, void *const *devices, uint32_t n,
 
 void cot_meter_serve(int fd, const struct cot_meter_gpus *gpus)
 {
-	struct cot_meter_answer answer = {.why_not = ""};
+	static struct cot_meter_answer answer;
 	void *devices[COT_METER_GPUS_MAX] = {NULL};
-	struct calls calls;
+	struct calls calls = {NULL};
 	uint32_t i, n = gpus->n < COT_METER_GPUS_MAX ? gpus->n : COT_METER_GPUS_MAX;
 	bool opened = open_library(&calls, &answer);
 	ssize_t got;
@@ -103,8 +157,11 @@ void cot_meter_serve(int fd, const struct cot_meter_gpus *gpus)
 			continue;
 		if (got != 1)
 			return;
+		answer.has_memory = false;
 		if (opened)
 			look(&calls, devices, n, &answer);
+		if (opened && byte == COT_METER_MEMORY)
+			look_at_memory(&calls, devices, n, &answer);
 		if (send(fd, &answer, sizeof(answer), MSG_NOSIGNAL) != sizeof(answer))
 			return;
 	}

@@ -1,7 +1,8 @@
 /*
- * The energy that GPUs have taken, by NVML (libnvidia-ml.so.1, opened at run time; $COTENANT_NVML
- * is another file). Its calls may take long and hang, so the daemon has a process for them: it asks
- * with one byte and gets a struct cot_meter_answer. Nothing is ever set on a GPU.
+ * The energy that GPUs have taken, and what processes have of their memory, by NVML
+ * (libnvidia-ml.so.1, opened at run time; $COTENANT_NVML is another file). Its calls may take long
+ * and hang, so the daemon has a process for them: it asks with one byte and gets a struct
+ * cot_meter_answer. Nothing is ever set on a GPU.
  */
 #ifndef COT_METER_METER_H
 #define COT_METER_METER_H
@@ -9,8 +10,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define COT_METER_GPUS_MAX 16u
-#define COT_METER_UUID_MAX 64u
+#define COT_METER_GPUS_MAX	16u
+#define COT_METER_UUID_MAX	64u
+#define COT_METER_PROCESSES_MAX 512u /* of all GPUs; of more the rest is not known */
+
+/* Bytes that ask: for the energy alone, which is cheap, or for memory as well. */
+#define COT_METER_ENERGY 'e'
+#define COT_METER_MEMORY 'm'
 
 /* GPUs in PCI order; "" where the UUID is not known: then that place counts. */
 struct cot_meter_gpus {
@@ -24,9 +30,17 @@ struct cot_meter_gpu {
 	bool known;
 };
 
+struct cot_meter_process {
+	uint64_t bytes;
+	uint32_t pid, gpu;
+};
+
 struct cot_meter_answer {
-	char why_not[128]; /* "": at least one GPU is known */
+	char why_not[128]; /* "": the energy or the memory of at least one GPU is known */
 	struct cot_meter_gpu gpu[COT_METER_GPUS_MAX];
+	bool has_memory; /* it was asked for, and at least one GPU says it */
+	uint32_t n_processes;
+	struct cot_meter_process process[COT_METER_PROCESSES_MAX];
 };
 
 /* Answers until the other end is closed. */

@@ -9,7 +9,9 @@ need_emulator
 	echo "no shim here"
 	exit 77
 }
-export COTENANT_EMU_DEVICE=k20c
+COTENANT_NVML=$EMU/libnvidia-ml.so.1
+COTENANT_EMU_DEVICE=k20c
+export COTENANT_EMU_DEVICE COTENANT_NVML
 printf 'schema: cotenantd/1\npolicy: pools\nmps: {use: false}\nmemory: {gpu_mib: 4742}\n' >"$work/memory.conf"
 start_daemon --config "$work/memory.conf"
 
@@ -50,12 +52,28 @@ is_memory first limit_bytes $((3072 << 20)) || fail "bound: $(memory first limit
 is_memory first most_bytes $((3072 << 20)) || fail "most: $(memory first most_bytes)"
 is_memory first refused 10 || fail "refused: $(memory first refused)"
 is_memory first oversubscribed false || fail "oversubscribed: $(memory first oversubscribed)"
-shows 'first +3072 MiB +640 MiB +10 +kept' || fail "ps: $(cat "$work/out")"
+until_true 20 is_memory first on_gpu_bytes $((640 << 20)) || fail "on the GPU: $(memory first on_gpu_bytes)"
+shows 'first +3072 MiB +640 MiB +640 MiB +10 +kept' || fail "ps: $(cat "$work/out")"
 for columns in 80 120; do
 	COLUMNS=$columns "$COTENANT" top --once </dev/null >"$work/out" || fail "top: $?"
 	says "$work/out" MEMORY
 	grep -qE 'first .*640M/3072M' "$work/out" || fail "top at $columns: $(cat "$work/out")"
 done
+
+# What a program without a bound has the driver says; also one that a script starts.
+background env LD_LIBRARY_PATH="$EMU" "$COTENANT" run --required --name free -- sh -c '"$PROGS/memory" --hold 320; true' >"$work/free"
+free=$pid
+until_true 20 is_memory free on_gpu_bytes $((320 << 20)) || fail "free has: $("$COTENANT" ps --json)"
+is_memory free limit_bytes null || fail "free has a bound"
+is_memory free used_bytes null || fail "free has a shim"
+shows 'free +- +- +320 MiB +- +none' || fail "ps: $(cat "$work/out")"
+COLUMNS=120 "$COTENANT" top --once </dev/null >"$work/out" || fail "top: $?"
+grep -qE 'free .*320M( |$)' "$work/out" || fail "top: $(cat "$work/out")"
+"$COTENANT" stats --format prometheus >"$work/out" || fail "stats: $?"
+grep -q '^cotenant_program_memory_on_gpu_bytes{program="free",.*} 335544320$' "$work/out" || fail "metrics: $(grep memory "$work/out")"
+grep -q '^cotenant_program_memory_limit_bytes{program="first",.*} 3221225472$' "$work/out" || fail "metrics: $(grep memory "$work/out")"
+pkill -KILL -P "$free"
+kill -KILL "$free"
 
 # No more is promised than there is, unless that is wanted.
 bounded --memory 2GiB -- true 2>"$work/err" && fail "more than there is was promised"

@@ -75,7 +75,8 @@ class Machine:
         return out
 
     def calibrate(self):
-        done = subprocess.run(self.argv("calibrate"), env=self.env, capture_output=True, text=True, timeout=60, check=False)
+        done = subprocess.run(self.argv("calibrate"), env=self.env,
+                              capture_output=True, text=True, timeout=60, check=False)
         if done.returncode:
             raise Failed(f"chain.py calibrate: {(done.stderr or done.stdout).strip()[-300:]}")
         answer = json.loads(done.stdout.splitlines()[-1])
@@ -90,7 +91,8 @@ class Machine:
             done = subprocess.run(["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"], text=True,
                                   capture_output=True, check=False)
             out["gpu"] = done.stdout.strip().splitlines() if not done.returncode else None
-        done = subprocess.run([*self.tools.cotenant, "--version"], env=self.env, text=True, capture_output=True, check=False)
+        done = subprocess.run([*self.tools.cotenant, "--version"], env=self.env,
+                              text=True, capture_output=True, check=False)
         out["cotenant"] = done.stdout.splitlines()[0] if done.stdout else None
         return out
 

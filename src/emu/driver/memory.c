@@ -17,6 +17,12 @@ uint64_t cot_emu_memory_used(void)
 	return atomic_load(&used_bytes);
 }
 
+/* The whole machine knows what each process has. */
+static void note(CUdevice device, int64_t bytes)
+{
+	cot_emu_gpu_note_memory(cot_emu_machine(), (uint32_t)cot_emu_visible(device), bytes);
+}
+
 static void *map_bytes(size_t bytes)
 {
 	void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
@@ -27,8 +33,10 @@ static void *map_bytes(size_t bytes)
 
 void cot_emu_memory_free(const struct cot_emu_range *r)
 {
-	if (r->kind & (COT_EMU_RANGE_DEVICE | COT_EMU_RANGE_MANAGED))
+	if (r->kind & (COT_EMU_RANGE_DEVICE | COT_EMU_RANGE_MANAGED)) {
 		atomic_fetch_sub(&used_bytes, r->bytes);
+		note(r->device, -(int64_t)r->bytes);
+	}
 	if (r->pool)
 		cot_emu_pool_gave_back(r->pool, r->bytes);
 	if (r->kind == COT_EMU_RANGE_REGISTERED)
@@ -71,8 +79,11 @@ CUresult cot_emu_memory_make(struct cot_emu_context *c, size_t bytes, struct cot
 	r->bytes = bytes;
 	r->context = c;
 	r->device = c->device;
-	if (p && !cot_emu_range_add(r))
+	if (p && !cot_emu_range_add(r)) {
+		if (device)
+			note(r->device, (int64_t)bytes);
 		return CUDA_SUCCESS;
+	}
 	if (p && r->mapped)
 		munmap(p, r->mapped);
 	else

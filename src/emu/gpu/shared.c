@@ -17,7 +17,7 @@
 #include "emu/gpu/futex.h"
 
 #define REGION_MAGIC   0x756d652d746f6375ull
-#define REGION_VERSION 4u
+#define REGION_VERSION 5u
 #define BOOT_ID_SIZE   40
 
 /* Waiters look for dead neighbours this often, in wall time. */
@@ -36,6 +36,8 @@ struct region {
 	pthread_mutex_t mutex;
 	_Atomic uint32_t active;    /* which model counts */
 	_Atomic uint32_t n_changes; /* waiters sleep on this */
+	/* Of the GPUs' memory, what each client has: only its own process changes that. */
+	_Atomic uint64_t memory_bytes[COT_EMU_MAX_CLIENTS][COT_EMU_MAX_GPUS];
 	struct cot_emu_model models[2];
 };
 
@@ -237,7 +239,7 @@ static int join(struct cot_emu_gpu *gpu)
 {
 	struct cot_emu_model *m = cot_emu_gpu_begin(gpu);
 	struct flock lock;
-	uint32_t slot = 0;
+	uint32_t slot = 0, n;
 	bool sooner;
 	int err;
 
@@ -251,8 +253,11 @@ static int join(struct cot_emu_gpu *gpu)
 		/* Its last user has left the model and is about to drop the lock. */
 		cot_emu_model_client_drop(m, slot++);
 	}
-	if (!err)
+	if (!err) {
 		gpu->client = (int32_t)slot;
+		for (n = 0; n < COT_EMU_MAX_GPUS; n++)
+			atomic_store(&gpu->region->memory_bytes[slot][n], 0);
+	}
 	cot_emu_gpu_commit(gpu, sooner);
 	return err;
 }
@@ -322,6 +327,19 @@ int cot_emu_gpu_attach(struct cot_emu_gpu **ret_gpu)
 	}
 	pthread_mutex_unlock(&attach_lock);
 	return err;
+}
+
+void cot_emu_gpu_note_memory(struct cot_emu_gpu *gpu, uint32_t index, int64_t bytes)
+{
+	if (gpu && gpu->client >= 0 && gpu->pid == getpid() && index < COT_EMU_MAX_GPUS)
+		atomic_fetch_add(&gpu->region->memory_bytes[gpu->client][index], (uint64_t)bytes);
+}
+
+uint64_t cot_emu_gpu_memory(const struct cot_emu_gpu *gpu, uint32_t client, uint32_t index)
+{
+	if (client >= COT_EMU_MAX_CLIENTS || index >= COT_EMU_MAX_GPUS)
+		return 0;
+	return atomic_load(&gpu->region->memory_bytes[client][index]);
 }
 
 int cot_emu_gpu_observe(struct cot_emu_gpu **ret_gpu)

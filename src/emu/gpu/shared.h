@@ -50,6 +50,10 @@ typedef bool (*cot_emu_predicate)(const struct cot_emu_model *m, void *arg);
 int cot_emu_gpu_wait(struct cot_emu_gpu *gpu, cot_emu_predicate done, void *arg,
 		     uint64_t timeout_ns);
 
+/* What this process has of a GPU's memory has changed by so much; and what a client has. */
+void cot_emu_gpu_note_memory(struct cot_emu_gpu *gpu, uint32_t index, int64_t bytes);
+uint64_t cot_emu_gpu_memory(const struct cot_emu_gpu *gpu, uint32_t client, uint32_t index);
+
 /* The GPU's clock. */
 uint64_t cot_emu_gpu_now(const struct cot_emu_gpu *gpu);
 /* Drops the clients whose processes have died, before any process notices. */

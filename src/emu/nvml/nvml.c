@@ -1,8 +1,9 @@
 /*
- * NVML's counter of energy, for the emulated GPU: 120 W, and up to 480 W more in proportion to the
- * SMs that have work. Made up, but it follows from what runs. The counter moves every 20 ms of the
- * GPU's time. Only what cotenant asks for is here. Results are NVML's: 0, 1 not initialised, 2 a
- * wrong argument, 3 not supported, 6 no such GPU, 999 another error.
+ * NVML, for the emulated GPU: what each process has of its memory; and its counter of energy: 120
+ * W, and up to 480 W more in proportion to the SMs that have work. Made up, but it follows from
+ * what runs. The counter moves every 20 ms of the GPU's time. Only what cotenant asks for is here.
+ * Results are NVML's: 0, 1 not initialised, 2 a wrong argument, 3 not supported, 6 no such GPU, 999
+ * another error.
  */
 #include <limits.h>
 #include <stdio.h>
@@ -29,10 +30,17 @@ enum {
 	NVML_UNINITIALIZED = 1,
 	NVML_ARGUMENT = 2,
 	NVML_NOT_FOUND = 6,
+	NVML_TOO_SMALL = 7,
 	NVML_OTHER = 999
 };
 
 typedef struct nvml_device *nvmlDevice_t;
+
+struct nvml_process {
+	unsigned pid;
+	unsigned long long used_bytes;
+	unsigned gpu_instance, compute_instance;
+};
 
 struct nvml_device {
 	uint32_t index;
@@ -52,6 +60,8 @@ COT_EXPORT int nvmlDeviceGetHandleByUUID(const char *uuid, nvmlDevice_t *device)
 COT_EXPORT int nvmlDeviceGetHandleByPciBusId_v2(const char *id, nvmlDevice_t *device);
 COT_EXPORT int nvmlDeviceGetTotalEnergyConsumption(nvmlDevice_t device, unsigned long long *mj);
 COT_EXPORT int nvmlDeviceGetPowerUsage(nvmlDevice_t device, unsigned *mw);
+COT_EXPORT int nvmlDeviceGetComputeRunningProcesses_v3(nvmlDevice_t device, unsigned *n,
+						       struct nvml_process *found);
 COT_EXPORT int nvmlDeviceGetEnforcedPowerLimit(nvmlDevice_t device, unsigned *mw);
 COT_EXPORT int nvmlDeviceGetClockInfo(nvmlDevice_t device, int kind, unsigned *mhz);
 COT_EXPORT int nvmlDeviceGetTemperature(nvmlDevice_t device, int sensor, unsigned *celsius);
@@ -166,6 +176,30 @@ int nvmlDeviceGetPowerUsage(nvmlDevice_t device, unsigned *mw)
 
 	*mw = device->power_mw;
 	return rc;
+}
+
+/* Those that have some memory; `*n`: room, then how many there are. */
+int nvmlDeviceGetComputeRunningProcesses_v3(nvmlDevice_t device, unsigned *n,
+					    struct nvml_process *found)
+{
+	unsigned room = *n, there = 0;
+	struct cot_emu_model *m;
+	uint64_t bytes;
+	uint32_t i;
+
+	if (!machine || !(m = cot_emu_gpu_begin(machine)))
+		return NVML_UNINITIALIZED;
+	for (i = 0; i < m->n_clients; i++) {
+		bytes = m->clients[i].used ? cot_emu_gpu_memory(machine, i, device->index) : 0;
+		if (bytes && there++ < room)
+			found[there - 1] = (struct nvml_process){.pid = (unsigned)m->clients[i].pid,
+								 .used_bytes = bytes,
+								 .gpu_instance = UINT_MAX,
+								 .compute_instance = UINT_MAX};
+	}
+	cot_emu_gpu_commit(machine, false);
+	*n = there;
+	return there > room ? NVML_TOO_SMALL : NVML_OK;
 }
 
 int nvmlDeviceGetEnforcedPowerLimit(nvmlDevice_t device, unsigned *mw)
