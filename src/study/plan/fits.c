@@ -88,19 +88,27 @@ static void tell(void *arg, size_t n_done, size_t n_jobs)
 				     (double)p->plan->n_placed / p->plan->workload->n_programs);
 }
 
+int cot_pack_note(struct cot_pack *p, const struct cot_plan_mix *m,
+		  const struct cot_plan_outcome *outcome)
+{
+	struct cot_pack_known *known =
+		cot_grow(p->known, p->n_known, &p->cap_known, sizeof(*known));
+
+	if (!known)
+		return -ENOMEM;
+	p->known = known;
+	known[p->n_known++] = (struct cot_pack_known){*m, *outcome};
+	return 0;
+}
+
 static int keep(struct cot_pack *p)
 {
-	struct cot_pack_known *known;
 	uint32_t i;
+	int rc = 0;
 
-	for (i = 0; i < p->n_wanted; i++) {
-		known = cot_grow(p->known, p->n_known, &p->cap_known, sizeof(*known));
-		if (!known)
-			return -ENOMEM;
-		p->known = known;
-		known[p->n_known++] = (struct cot_pack_known){p->wanted[i], p->outcomes[i]};
-	}
-	return 0;
+	for (i = 0; i < p->n_wanted && !rc; i++)
+		rc = cot_pack_note(p, &p->wanted[i], &p->outcomes[i]);
+	return rc;
 }
 
 static bool is_wanted(const struct cot_pack *p, const struct cot_plan_mix *m)

@@ -129,8 +129,23 @@ static void take_alone(struct cot_fleet *p, uint32_t job, const struct cot_plan_
 	a->load = load_of(j, &p->workload->base.gpu, a);
 }
 
-static int play_all_alone(struct cot_fleet *p, const struct cot_study_options *options)
+/* Such a GPU need not be played again, unless the target is a multiple of what was not known yet. */
+static int note_alone(struct cot_pack *k, uint32_t job, struct cot_plan_outcome *o)
 {
+	const struct cot_plan_alone *a = &k->plan->alone[job];
+	const struct cot_plan_mix m = only(job);
+
+	if (k->plan->workload->jobs[job].app.target.kind == COT_TARGET_SLOWDOWN)
+		return 0;
+	o->watts += a->more_watts;
+	o->watts_all = a->watts_known;
+	return cot_pack_note(k, &m, o);
+}
+
+static int play_all_alone(struct cot_pack *k)
+{
+	struct cot_fleet *p = k->plan;
+	const struct cot_study_options *options = k->options;
 	struct lone *l = calloc(1, sizeof(*l));
 	const struct cot_jobs jobs = {
 		.n = p->workload->n_jobs,
@@ -148,8 +163,10 @@ static int play_all_alone(struct cot_fleet *p, const struct cot_study_options *o
 	l->plan = p;
 	l->options = options;
 	rc = cot_jobs_run(&jobs, options->n_threads);
-	for (i = 0; i < p->workload->n_jobs && !rc; i++)
+	for (i = 0; i < p->workload->n_jobs && !rc; i++) {
 		take_alone(p, i, &l->outcomes[i]);
+		rc = note_alone(k, i, &l->outcomes[i]);
+	}
 	free(l);
 	return rc;
 }
@@ -436,7 +453,7 @@ int cot_plan_run(void *data, const struct cot_study_options *options, struct cot
 	struct cot_fleet *p = data;
 	struct cot_pack k = {.plan = p, .options = options};
 	uint32_t i;
-	int rc = play_all_alone(p, options);
+	int rc = play_all_alone(&k);
 
 	(void)err;
 	rc = rc ? rc : place_all(&k);

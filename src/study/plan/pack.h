@@ -32,6 +32,9 @@ double cot_pack_load(const struct cot_pack *p, const struct cot_plan_mix *m);
 /* What was seen of a mix that fits. */
 const struct cot_plan_outcome *cot_pack_outcome(const struct cot_pack *p,
 						const struct cot_plan_mix *m);
+/* What was seen of a mix by other means than playing it here. -ENOMEM. */
+int cot_pack_note(struct cot_pack *p, const struct cot_plan_mix *m,
+		  const struct cot_plan_outcome *outcome);
 void cot_pack_finish(struct cot_pack *p);
 
 #endif

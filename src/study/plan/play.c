@@ -7,7 +7,7 @@
 #include "sim/host.h"
 #include "study/plan/plan.h"
 
-#define INSTANTS_A_LOOK 10000u
+#define INSTANTS_A_LOOK 2000u
 /* Until the policy has settled, and in the time that counts: at most so many for each second that
  * is wanted. So a mix takes a quarter of a second or less, whatever is in it. */
 #define INSTANTS_A_SECOND 16000.0
