@@ -25,6 +25,8 @@ BEFORE = {
     "docs/man/cotenant-set.1.scd": "STAND_IN=long; cotenant run --sms 64 --name train -- ./serve & cotenant run --quota 50% "
                                    "--name simulate -- ./simulate & cotenant run --p99 9ms --name api -- ./serve & "
                                    "until_there train; until_there simulate; until_there api",
+    "docs/how-to/operate.md": "STAND_IN=long; cotenant run --p99 5ms --name serve -- ./serve & cotenant run --name train -- "
+                              "./serve & until_there serve; until_there train; STAND_IN=",
     "docs/record.md": "STAND_IN=long; cotenant run --p99 5ms --name serve -- ./serve & until_there serve",
 }
 
@@ -77,6 +79,12 @@ ROWS = [
     ("docs/how-to/containers.md", r"^podman ", None, "needs podman, an image and a GPU; test_live_container makes a container"),
     ("docs/how-to/inspect.md", r"/usr/local/lib/\S+", "build/bin/kernels-run", "PyTorch is not here"),
     ("docs/how-to/llama-vllm.md", r"\./libggml-cuda\.so", "build/bin/kernels-run", "llama.cpp is not here"),
+    ("docs/how-to/operate.md", r"^(bench/live/\w+\.py) --out \S+", r"\1 --help",
+     "needs a GPU and minutes; test_live_checks runs it on the emulated one"),
+    ("docs/how-to/operate.md", r"^srun", None, "needs root and Slurm; integration_slurm does it where they are"),
+    ("docs/how-to/operate.md", r"^systemd-analyze", None, "not on every machine; test_systemd_units does it"),
+    ("docs/how-to/operate.md", r"^scripts/try-upgrade", None, MINUTES + "integration_upgrade plays it where it was built"),
+    ("docs/how-to/operate.md", r"^(scripts/soak) --hours 2", r"\1 --help", "takes two hours; test_soak plays seconds of it"),
     ("docs/how-to/remove.md", r"^sudo (systemctl|apt)", None, "needs systemd and root: scripts/try-package purges"),
     ("docs/how-to/remove.md", r"^sudo cotenantd --stop-pools",
      "cotenantd --stop-pools", "the daemon of this machine is not root's"),
