@@ -37,7 +37,7 @@ enum { STATUS_FAILED = 125, STATUS_NOT_EXECUTABLE = 126, STATUS_NOT_FOUND = 127 
 
 struct arguments {
 	const char *class, *name, *gpu, *weight, *block, *quota, *reserve, *sms, *pace, *memory;
-	const char *policy; /* NULL: as it is */
+	const char *policy;			  /* NULL: as it is */
 	const char *targets[COT_TARGET_RATE + 1]; /* by kind */
 	bool solo, required, rewrite, merge, no_store, measure, oversubscribe;
 	bool gpu_of_cuda; /* `gpu` is what CUDA_VISIBLE_DEVICES says */
@@ -729,8 +729,8 @@ static int emulate(const struct arguments *a, bool *ret_controlled, struct cot_e
 					       "--emulate-seed and --emulate-check need --emulate")
 			       : 0;
 	*ret_controlled = a->class || a->weight || a->rewrite || a->merge || a->measure ||
-			  has_target(a) || (a->gpu && !a->gpu_of_cuda) || a->policy || a->solo || a->required ||
-			  cot_emulate_is_shared();
+			  has_target(a) || (a->gpu && !a->gpu_of_cuda) || a->policy || a->solo ||
+			  a->required || cot_emulate_is_shared();
 	return cot_emulate_set_up(&a->emulate, *ret_controlled, err);
 }
 

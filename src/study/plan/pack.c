@@ -129,7 +129,8 @@ static void take_alone(struct cot_fleet *p, uint32_t job, const struct cot_plan_
 	a->load = load_of(j, &p->workload->base.gpu, a);
 }
 
-/* Such a GPU need not be played again, unless the target is a multiple of what was not known yet. */
+/* Such a GPU need not be played again, unless the target is a multiple of what was not known yet.
+ */
 static int note_alone(struct cot_pack *k, uint32_t job, struct cot_plan_outcome *o)
 {
 	const struct cot_plan_alone *a = &k->plan->alone[job];
