@@ -10,7 +10,7 @@ mark_as_advanced(COT_SHIM_LZ4 COT_SHIM_ZSTD)
 # objects of its own.
 function(cot_shim target directory)
 	cot_preloaded(${target} SOURCES src/guest/*.c src/guest/shim/*.c src/cuda/green.c src/cuda/driver_error.c
-			src/cuda/fatbin/*.c src/ptx/*.c src/ptx/pass/*.c src/model/merge.c src/proto/*.c src/base/*.c
+			src/cuda/fatbin/*.c src/ptx/*.c src/ptx/pass/*.c src/model/merge.c src/backend/*.c src/proto/*.c src/base/*.c
 		LINK "${COT_SHIM_LZ4}" "${COT_SHIM_ZSTD}" ${ARGN})
 	set_target_properties(${target} PROPERTIES OUTPUT_NAME cuda SOVERSION 1
 		LIBRARY_OUTPUT_DIRECTORY "${directory}" LINK_DEPENDS "${check}")

@@ -6,12 +6,13 @@
 #include "base/words.h"
 #include "guest/env.h"
 
-#define MERGE_US_DEFAULT    50u
-#define MERGE_US_MAX	    1000u
-#define WAIT_MS_DEFAULT	    10000u
-#define CPU_WAIT_MS_DEFAULT 10u
-#define WAIT_MS_MAX	    3600000u
-#define SLICE_US_MAX	    1000000u /* without a daemon; more than it gives */
+#define MERGE_US_DEFAULT	50u
+#define MERGE_US_MAX		100000u
+#define WAIT_MS_DEFAULT		10000u
+#define BACKEND_DEAD_MS_DEFAULT 30000u
+#define CPU_WAIT_MS_DEFAULT	10u
+#define WAIT_MS_MAX		3600000u
+#define SLICE_US_MAX		1000000u /* without a daemon; more than it gives */
 
 /* A whole decimal number up to max; false, and counted, when it is anything else. */
 static bool read_number(struct cot_settings *s, const char *text, uint64_t max, uint64_t *ret)
@@ -103,6 +104,7 @@ static void read_templates(struct cot_settings *s, const char *(*get)(const char
 
 static void read_shim(struct cot_settings *s, const char *(*get)(const char *name))
 {
+	const char *merge;
 	uint64_t x;
 
 	s->quota = read_share(s, get("COTENANT_QUOTA"));
@@ -119,8 +121,14 @@ static void read_shim(struct cot_settings *s, const char *(*get)(const char *nam
 	if (read_number(s, get("COTENANT_CPU_WAIT_MS"), WAIT_MS_MAX, &x))
 		s->cpu_wait_ms = (uint32_t)x;
 	s->rewrites = s->quota || s->reserve || s->cpu[0] || is_yes(get("COTENANT_SHIM"));
-	s->merges = !s->rewrites && is_yes(get("COTENANT_MERGE"));
-	s->merge_always = s->merges && !strcmp(get("COTENANT_MERGE"), "always");
+	if (!s->rewrites)
+		read_text(s, get("COTENANT_BACKEND"), s->backend, sizeof(s->backend));
+	s->backend_dead_ms = BACKEND_DEAD_MS_DEFAULT;
+	if (read_number(s, get("COTENANT_BACKEND_DEAD_MS"), WAIT_MS_MAX, &x))
+		s->backend_dead_ms = (uint32_t)x;
+	merge = get("COTENANT_MERGE");
+	s->merges = !s->rewrites && (is_yes(merge) || s->backend[0]);
+	s->merge_always = s->merges && merge && !strcmp(merge, "always");
 	read_templates(s, get);
 	s->merge_us = MERGE_US_DEFAULT;
 	if (read_number(s, get("COTENANT_MERGE_US"), MERGE_US_MAX, &x))

@@ -30,6 +30,10 @@ struct cot_settings {
 	bool parts;	   /* what does not is put on a part of the SMs */
 	bool merges;	   /* launches in different streams become one; not with workers */
 	bool merge_always; /* whatever the model says */
+	/* A backend's socket: launches become one with those of other programs there; empty: none.
+	 * How long it may be silent with work of the program in it. */
+	char backend[COT_SOCKET_PATH_MAX];
+	uint32_t backend_dead_ms;
 	/* The user's cache, in which rewritten modules are kept; empty: they are not. */
 	char templates[512];
 	uint32_t merge_us;	 /* how long a launch waits for others, at most */

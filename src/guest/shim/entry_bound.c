@@ -2,6 +2,7 @@
  * The entry points that take memory of the GPU and give it back: what a bound counts. No launch
  * waits to be merged when what it may use is given back.
  */
+#include "guest/shim/backend.h"
 #include "guest/shim/memory.h"
 #include "guest/shim/merge.h"
 #include "guest/shim/parts.h"
@@ -26,9 +27,17 @@ typedef struct cot_shim_memory_claim claim_t;
 		return rc_;                                                               \
 	} while (0)
 
+/* Where a backend has it as well, if there is one. */
+static CUresult allocate(CUdeviceptr *ptr, size_t bytes)
+{
+	if (cot_shim_backend_is_asked() && cot_shim_backend_alloc(ptr, bytes))
+		return CUDA_SUCCESS;
+	return COT_REAL(cuMemAlloc_v2)(ptr, bytes);
+}
+
 CUresult cuMemAlloc_v2(CUdeviceptr *ptr, size_t bytes)
 {
-	ALLOCATE(COT_SHIM_MEMORY_ADDRESS, bytes, *ptr, COT_REAL(cuMemAlloc_v2)(ptr, bytes));
+	ALLOCATE(COT_SHIM_MEMORY_ADDRESS, bytes, *ptr, allocate(ptr, bytes));
 }
 
 /* It counts as managed memory that is all on the GPU. */
@@ -60,7 +69,8 @@ CUresult cuMemFree_v2(CUdeviceptr ptr)
 	CUresult rc;
 
 	cot_shim_merge_flush();
-	rc = COT_REAL(cuMemFree_v2)(ptr);
+	if (!cot_shim_backend_is_asked() || !cot_shim_backend_free(ptr, &rc))
+		rc = COT_REAL(cuMemFree_v2)(ptr);
 	if (!rc && cot_shim_memory_is_bound())
 		cot_shim_memory_drop(COT_SHIM_MEMORY_ADDRESS, ptr);
 	return rc;

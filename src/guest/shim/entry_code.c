@@ -138,8 +138,9 @@ static int load_module(CUmodule *module, struct cot_shim_rewritten *r, unsigned 
 	}
 	if (values && n)
 		memcpy(values, copy, n * sizeof(copy[0]));
-	/* The driver has its own copy; providers of CPU versions may want to read it. */
-	if (!cot_shim_settings.cpu[0]) {
+	/* The driver has its own copy; providers of CPU versions, or a backend, may want to read
+	 * it. */
+	if (!cot_shim_settings.cpu[0] && !cot_shim_settings.backend[0]) {
 		free(r->text);
 		r->text = NULL;
 	}

@@ -1,4 +1,5 @@
 /* The entry points that launch a kernel with its own arguments. */
+#include "guest/shim/backend.h"
 #include "guest/shim/cpu.h"
 #include "guest/shim/driver.h"
 #include "guest/shim/fork.h"
@@ -23,6 +24,8 @@ static int launch(const struct cot_shim_original *o)
 		return rc;
 	if (cot_shim_settings.rewrites && !o->cooperative)
 		return cot_shim_launch(o);
+	if (cot_shim_backend_is_asked())
+		return cot_shim_backend_launch(o);
 	if (COT_UNLIKELY(cot_shim_settings.merges))
 		return cot_shim_merge_launch(o);
 	return cot_shim_part_launch(o);

@@ -4,6 +4,7 @@
  */
 #include <string.h>
 
+#include "guest/shim/backend.h"
 #include "guest/shim/fork.h"
 #include "guest/shim/parts.h"
 #include "guest/shim/seen.h"
@@ -24,7 +25,7 @@
 		CUresult rc = COT_REAL(name) args; \
                                                    \
 		cot_shim_turn_end(&turn);          \
-		return rc;                         \
+		return cot_shim_backend_rc(rc);    \
 	}
 /* The stream is about to wait: for what the program launches later, maybe. Before that the first
  * part can be made. */
@@ -50,7 +51,7 @@ static void begin_open(struct cot_shim_open *open)
 		rc = COT_REAL(name) args;                                     \
 		cot_shim_open_end(&open, &turn, stream, PER_THREAD, rc != 0); \
 		cot_shim_turn_end(&turn);                                     \
-		return rc;                                                    \
+		return cot_shim_backend_rc(rc);                               \
 	}
 #define VISIT(name, params, args, goes_out)                         \
 	CUresult name params                                        \
@@ -64,7 +65,7 @@ static void begin_open(struct cot_shim_open *open)
 		rc = COT_REAL(name) args;                           \
 		cot_shim_turn_end(&turn);                           \
 		cot_shim_seen_waited(&wait, rc);                    \
-		return rc;                                          \
+		return cot_shim_backend_rc(rc);                     \
 	}
 
 /* Without a stream. One that goes out to the host has waited when it returns. */

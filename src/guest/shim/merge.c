@@ -3,6 +3,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 
+#include "guest/shim/backend.h"
 #include "guest/shim/merge_inside.h"
 #include "guest/shim/parts.h"
 #include "guest/shim/runtime.h"
@@ -71,6 +72,7 @@ static void release_all(void)
 
 int cot_shim_merge_late(int rc)
 {
+	rc = cot_shim_backend_rc(rc);
 	if (COT_LIKELY(!atomic_load_explicit(&late, memory_order_relaxed)) || rc)
 		return rc;
 	return atomic_exchange(&late, 0);
@@ -142,6 +144,7 @@ void cot_shim_merge_stream_gone(CUstream stream)
 
 	if (!atomic_load(&cot_shim_merging) || !stream)
 		return;
+	cot_shim_backend_stream_gone(stream);
 	pthread_mutex_lock(&cot_shim_merge_lock);
 	release();
 	s = cot_shim_merge_stream_find(stream);
@@ -163,6 +166,7 @@ void cot_shim_merge_contexts_gone(void)
 {
 	if (!atomic_load(&cot_shim_merging))
 		return;
+	cot_shim_backend_contexts_gone();
 	pthread_mutex_lock(&cot_shim_merge_lock);
 	release();
 	forget_contexts();
@@ -173,6 +177,7 @@ void cot_shim_merge_code_gone(void)
 {
 	if (!atomic_load(&cot_shim_merging))
 		return;
+	cot_shim_backend_code_gone();
 	pthread_mutex_lock(&cot_shim_merge_lock);
 	release();
 	cot_shim_merge_verdicts_forget();
@@ -181,6 +186,7 @@ void cot_shim_merge_code_gone(void)
 
 void cot_shim_merge_forget(void)
 {
+	cot_shim_backend_forget();
 	cot_shim_merge_lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
 	atomic_store(&cot_shim_merging, false);
 	cot_shim_merge_inside = false;
@@ -286,8 +292,8 @@ static enum cot_shim_why obstacle_of_stream(CUstream stream)
 	return COT_SHIM_WHY_NOT;
 }
 
-static enum cot_shim_why obstacle(const struct cot_shim_original *o, const struct cot_shim_ref *ref,
-				  struct cot_shim_held *h)
+enum cot_shim_why cot_shim_merge_shape(const struct cot_shim_original *o,
+				       const struct cot_shim_ref *ref, struct cot_shim_held *h)
 {
 	const CUlaunchConfig *c = o->config;
 	const struct cot_shim_kernel *k = ref ? atomic_load(&ref->kernel) : NULL;
@@ -312,7 +318,15 @@ static enum cot_shim_why obstacle(const struct cot_shim_original *o, const struc
 				    .block = {c->block[0], c->block[1], c->block[2]},
 				    .blocks = (uint32_t)(plane * c->grid[2])};
 	h->per_sm = known_room(ref, (uint32_t)threads);
-	return obstacle_of_stream(c->hStream);
+	return COT_SHIM_WHY_NOT;
+}
+
+static enum cot_shim_why obstacle(const struct cot_shim_original *o, const struct cot_shim_ref *ref,
+				  struct cot_shim_held *h)
+{
+	enum cot_shim_why why = cot_shim_merge_shape(o, ref, h);
+
+	return why == COT_SHIM_WHY_NOT ? obstacle_of_stream(o->config->hStream) : why;
 }
 
 /* As the program made it. It ends by itself if its kernel is one that could be merged. */

@@ -56,6 +56,12 @@ static inline uint32_t cot_shim_merge_threads(const struct cot_shim_held *h)
 	return h->block[0] * h->block[1] * h->block[2];
 }
 
+/* ---- merge.c ---- */
+
+/* Whether it can be part of a merged launch at all, whatever its stream; *h is filled in if so. */
+enum cot_shim_why cot_shim_merge_shape(const struct cot_shim_original *o,
+				       const struct cot_shim_ref *ref, struct cot_shim_held *h);
+
 /* ---- merge_streams.c ---- */
 
 /* NULL: it has no launches that can be merged, so far. Takes no lock. */

@@ -90,7 +90,7 @@ static void every_reason(void **state)
 	expect_reason(0, cot_reason_name(COT_REASON_NONE + 1), 1);
 	expect_reason(1, cot_reason_name(COT_N_REASONS - 1), 1);
 	expect_reason(2, "image-no-ptx", 1);
-	expect_reason(3, "merge-refused", 1);
+	expect_reason(3, "merge-late", 1);
 }
 
 /* As many as a packet may have, and as fit. */

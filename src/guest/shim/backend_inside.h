@@ -1,0 +1,52 @@
+/* What the files of backend.h share. */
+#ifndef COT_GUEST_SHIM_BACKEND_INSIDE_H
+#define COT_GUEST_SHIM_BACKEND_INSIDE_H
+
+#include <pthread.h>
+
+#include "backend/backend.h"
+#include "guest/shim/backend.h"
+#include "guest/shim/code.h"
+#include "guest/shim/counts.h"
+#include "guest/shim/rewrite.h"
+#include "guest/shim/wait.h"
+
+struct cot_shim_attached {
+	struct cot_backend_page *page;
+	CUdeviceptr page_on_gpu;
+	int socket, wake; /* of the descriptors that are ours alone */
+	uint32_t client;
+	CUcontext context; /* the one that it has first been asked for in */
+	CUdevice device;
+	uint64_t n_sent;       /* messages; under the lock, as the next two */
+	_Atomic uint64_t last; /* the highest number that a stream waits for */
+};
+
+extern struct cot_shim_attached cot_shim_attached;
+extern pthread_mutex_t cot_shim_backend_lock;
+
+/* With the first launch or allocation. */
+void cot_shim_backend_begin(void);
+/* Whether there is a backend; the first call looks for it, in the current context. */
+bool cot_shim_backend_is_there(void);
+/* The same, without looking for it. */
+bool cot_shim_backend_is_attached(void);
+/* It is no longer there, for this program. */
+void cot_shim_backend_lose(const char *why);
+/* After lose(): streams that wait for what does not come go on, and the program hears of it. */
+void cot_shim_backend_settle(void);
+/* With the lock: sends a message, with the descriptor unless it is -1. False: it is lost. */
+bool cot_shim_backend_send(struct cot_backend_message *m, int fd);
+
+/* The backend's number for the kernel. COT_SHIM_WHY_NOT, or why it cannot be handed over now. */
+enum cot_shim_why cot_shim_backend_kernel(const struct cot_shim_ref *ref, uint32_t *ret_kernel);
+/* How the backend's reasons are counted. */
+enum cot_shim_why cot_shim_backend_why(enum cot_backend_why why);
+
+/* Whether all that may be addresses among the arguments are of memory that the backend has. */
+bool cot_shim_backend_has_memory(const struct cot_shim_kernel *k, const unsigned char *params);
+void cot_shim_backend_memory_forget(void);
+/* Nothing of a launch that is over is left. */
+void cot_shim_backend_code_forget(void);
+
+#endif
