@@ -21,6 +21,7 @@
 #include "cli/emulate.h"
 #include "cli/loadable.h"
 #include "cli/policy_name.h"
+#include "cli/run_backend.h"
 #include "cli/run_cpu.h"
 #include "cli/uncontrolled.h"
 #include "daemon/gpus.h"
@@ -41,6 +42,7 @@ struct arguments {
 	const char *targets[COT_TARGET_RATE + 1]; /* by kind */
 	bool solo, required, rewrite, merge, no_store, measure, oversubscribe;
 	bool gpu_of_cuda; /* `gpu` is what CUDA_VISIBLE_DEVICES says */
+	struct cot_run_backend backend;
 	struct cot_run_cpu cpu;
 	struct cot_emulate emulate; /* device NULL: on a real GPU */
 	int first;		    /* index of the program in argv */
@@ -57,6 +59,7 @@ enum {
 	KEY_REWRITE,
 	KEY_MERGE,
 	KEY_NO_STORE,
+	KEY_BACKEND,
 	KEY_PACE,
 	KEY_MEMORY,
 	KEY_OVERSUBSCRIBE,
@@ -106,6 +109,10 @@ static const struct argp_option options[] = {
 	 "Make one launch of launches in different streams that could run at the same time", 0},
 	{"merge-anew", KEY_NO_STORE, NULL, 0,
 	 "Rewrite for --merge anew, and keep nothing on disk (else in ~/.cache/cotenant/templates)",
+	 0},
+	{"backend", KEY_BACKEND, "NAME", 0,
+	 "Make one launch of launches of all programs with this backend, which is started if need be; "
+	 "they have their memory in common",
 	 0},
 	{"cpu", KEY_CPU, "LIBRARY", 0,
 	 "Run launches on the CPU that take less there, with these CPU versions of kernels: "
@@ -183,6 +190,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_NO_STORE:
 		a->no_store = true;
+		return 0;
+	case KEY_BACKEND:
+		a->backend.name = arg;
 		return 0;
 	case KEY_P99:
 	case KEY_SLOWDOWN:
@@ -336,6 +346,12 @@ static int fill_in_shares(const struct arguments *a, struct cot_msg_register *m,
 		rc = cot_error_set(err, -EINVAL,
 				   "the pace is '%s'; expected a time such as 500us, up to %u us",
 				   a->pace, COT_PACE_US_MAX);
+	if (!rc && a->backend.name && (a->rewrite || m->sms))
+		rc = cot_error_set(
+			err, -EINVAL,
+			"--backend launches on the whole GPU, and --rewrite, --quota, "
+			"--reserve, --sms and --cpu on a part or elsewhere; expected one "
+			"or the other");
 	if (!rc && a->merge && a->rewrite)
 		rc = cot_error_set(err, -EINVAL,
 				   "--merge makes launches larger, and --rewrite, --quota, "
@@ -630,8 +646,8 @@ static int enlist(const struct arguments *a, char *const argv[], struct cot_erro
 	int rc = fill_in(a, argv, &m, err);
 
 	if (!rc)
-		rc = find_libraries(a->rewrite || a->merge || a->sms || a->pace || a->memory ||
-					    a->measure || has_target(a),
+		rc = find_libraries(a->rewrite || a->merge || a->backend.name || a->sms ||
+					    a->pace || a->memory || a->measure || has_target(a),
 				    err);
 	if (!rc && a->policy)
 		rc = choose_policy(a->policy, err);
@@ -653,10 +669,13 @@ static int enlist(const struct arguments *a, char *const argv[], struct cot_erro
 				     "the same version of both");
 	}
 	rc = preload(err);
-	if (!rc && (a->rewrite || a->merge || needs_shim((const void *)client.packet)))
+	if (!rc &&
+	    (a->rewrite || a->merge || a->backend.name || needs_shim((const void *)client.packet)))
 		rc = preload_shim(a, err);
 	if (!rc)
 		rc = take_environment((const struct cot_msg_registered *)client.packet, own_gpu);
+	if (!rc)
+		rc = cot_run_backend_start(&a->backend, err);
 	cot_client_close(&client);
 	return rc;
 }
@@ -728,9 +747,9 @@ static int emulate(const struct arguments *a, bool *ret_controlled, struct cot_e
 			       ? cot_error_set(err, -EINVAL,
 					       "--emulate-seed and --emulate-check need --emulate")
 			       : 0;
-	*ret_controlled = a->class || a->weight || a->rewrite || a->merge || a->measure ||
-			  has_target(a) || (a->gpu && !a->gpu_of_cuda) || a->policy || a->solo ||
-			  a->required || cot_emulate_is_shared();
+	*ret_controlled = a->class || a->weight || a->rewrite || a->merge || a->backend.name ||
+			  a->measure || has_target(a) || (a->gpu && !a->gpu_of_cuda) || a->policy ||
+			  a->solo || a->required || cot_emulate_is_shared();
 	return cot_emulate_set_up(&a->emulate, *ret_controlled, err);
 }
 
@@ -754,7 +773,8 @@ int cot_cmd_run(int argc, char **argv)
 	if (cot_cli_parse(&argp, argc, argv, ARGP_IN_ORDER, &a))
 		return STATUS_FAILED;
 	read_environment(&a);
-	if (cot_run_cpu_set_up(&a.cpu, &err) < 0 || emulate(&a, &controlled, &err) < 0) {
+	if (cot_run_cpu_set_up(&a.cpu, &err) < 0 || emulate(&a, &controlled, &err) < 0 ||
+	    cot_run_backend_prepare(&a.backend, &err) < 0) {
 		cot_cli_complain("%s", err.text);
 		return STATUS_FAILED;
 	}

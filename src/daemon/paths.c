@@ -234,6 +234,17 @@ int cot_paths_daemon(char ret_path[COT_PATH_TEXT_MAX], struct cot_error *err)
 	return cot_error_set(err, -ENOENT, "cotenantd is neither beside this program nor in PATH");
 }
 
+int cot_paths_backend(char ret_path[COT_PATH_TEXT_MAX], struct cot_error *err)
+{
+	static const char *const places[] = {"cotenant-backend"};
+
+	if (find_beside(places, COT_ARRAY_LEN(places), ret_path) == 0 ||
+	    cot_paths_program("cotenant-backend", ret_path))
+		return 0;
+	return cot_error_set(err, -ENOENT,
+			     "cotenant-backend is neither beside this program nor in PATH");
+}
+
 bool cot_paths_program(const char *name, char ret_path[COT_PATH_TEXT_MAX])
 {
 	const char *path = getenv("PATH"), *end;

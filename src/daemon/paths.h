@@ -44,6 +44,7 @@ int cot_paths_shim(char ret_path[COT_PATH_TEXT_MAX], struct cot_error *err);
 /* A library with CPU versions of kernels (cotenant/cpu.h) that is installed with ours, by name. */
 int cot_paths_cpu(const char *name, char ret_path[COT_PATH_TEXT_MAX], struct cot_error *err);
 int cot_paths_daemon(char ret_path[COT_PATH_TEXT_MAX], struct cot_error *err);
+int cot_paths_backend(char ret_path[COT_PATH_TEXT_MAX], struct cot_error *err);
 
 /* Finds a program as execvp() would. */
 bool cot_paths_program(const char *name, char ret_path[COT_PATH_TEXT_MAX]);
