@@ -10,3 +10,9 @@ add_executable(probe-backend ${sources})
 target_compile_definitions(probe-backend PRIVATE _GNU_SOURCE=)
 target_link_libraries(probe-backend PRIVATE cot_flags ${CMAKE_DL_LIBS})
 set_target_properties(probe-backend bench_consolidate PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${COT_BIN_DIR}")
+
+# bench/backend: copies of a program, apart and with a backend.
+add_executable(backend-copies bench/backend/copies.c)
+target_compile_definitions(backend-copies PRIVATE _GNU_SOURCE=)
+target_link_libraries(backend-copies PRIVATE cot_flags ${CMAKE_DL_LIBS})
+set_target_properties(backend-copies PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${COT_BIN_DIR}")

@@ -1,0 +1,188 @@
+/*
+ * One of several copies of a program that launches a small kernel again and again, and waits each
+ * time. Opens the driver itself, so that the shim is found where it is preloaded. Prints one line
+ * of JSON: how long a launch with its wait took, and whether the words are right.
+ *
+ *   copies [--seconds S] [--blocks N] [--rounds N] [--seed N] [--at UNIX_SECONDS] [--depth N]
+ *
+ * --at: begin then, as the other copies; --depth: launches before each wait.
+ */
+#include <dlfcn.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define THREADS	   256u
+#define BLOCKS_MAX 4096u
+#define TIMES_MAX  (1u << 20)
+
+typedef unsigned long long pointer;
+typedef struct handle *handle;
+
+/* clang-format off */
+static const char text[] =
+	".version 7.0\n.target sm_52\n.address_size 64\n"
+	".visible .entry mix(.param .u64 words, .param .u32 n, .param .u32 rounds)\n"
+	"{\n"
+	"  .reg .pred %p<3>; .reg .b32 %r<9>; .reg .b64 %rd<4>;\n"
+	"  ld.param.u64 %rd1, [words];\n"
+	"  ld.param.u32 %r1, [n];\n"
+	"  ld.param.u32 %r2, [rounds];\n"
+	"  mov.u32 %r3, %ctaid.x; mov.u32 %r4, %ntid.x; mov.u32 %r5, %tid.x;\n"
+	"  mad.lo.u32 %r6, %r3, %r4, %r5;\n"
+	"  setp.ge.u32 %p1, %r6, %r1;\n"
+	"  @%p1 bra end;\n"
+	"  mul.wide.u32 %rd2, %r6, 4;\n"
+	"  add.u64 %rd3, %rd1, %rd2;\n"
+	"  ld.global.u32 %r7, [%rd3];\n"
+	"  mov.u32 %r8, 0;\n"
+	"round:\n"
+	"  mad.lo.u32 %r7, %r7, 1664525, 1013904223;\n"
+	"  add.u32 %r8, %r8, 1;\n"
+	"  setp.lt.u32 %p2, %r8, %r2;\n"
+	"  @%p2 bra round;\n"
+	"  st.global.u32 [%rd3], %r7;\n"
+	"end: ret;\n"
+	"}\n";
+/* clang-format on */
+
+#define CALLS(F)                                                                               \
+	F(cuInit, (unsigned))                                                                  \
+	F(cuDevicePrimaryCtxRetain, (handle *, int))                                           \
+	F(cuCtxSetCurrent, (handle))                                                           \
+	F(cuModuleLoadData, (handle *, const void *))                                          \
+	F(cuModuleGetFunction, (handle *, handle, const char *))                               \
+	F(cuMemAlloc_v2, (pointer *, size_t))                                                  \
+	F(cuMemcpyHtoD_v2, (pointer, const void *, size_t))                                    \
+	F(cuMemcpyDtoH_v2, (void *, pointer, size_t))                                          \
+	F(cuStreamCreate, (handle *, unsigned))                                                \
+	F(cuStreamSynchronize, (handle))                                                       \
+	F(cuLaunchKernel, (handle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, \
+			   unsigned, handle, void **, void **))
+
+#define F(name, params) static int(*name) params;
+CALLS(F)
+#undef F
+
+static uint32_t words[BLOCKS_MAX * THREADS];
+static float times_us[TIMES_MAX];
+
+static double now_s(clockid_t clock)
+{
+	struct timespec t;
+
+	clock_gettime(clock, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+static double option(int argc, char **argv, const char *name, double otherwise)
+{
+	int i;
+
+	for (i = 1; i + 1 < argc; i++)
+		if (!strcmp(argv[i], name))
+			return strtod(argv[i + 1], NULL);
+	return otherwise;
+}
+
+static void check(int rc, const char *what)
+{
+	if (!rc)
+		return;
+	printf("{\"error\": %d, \"call\": \"%s\"}\n", rc, what);
+	exit(3);
+}
+#define CHECK(name, ...) check(name(__VA_ARGS__), #name)
+
+static void open_driver(void)
+{
+	void *driver = dlopen("libcuda.so.1", RTLD_NOW);
+
+	if (!driver) {
+		printf("{\"error\": -1, \"call\": \"dlopen\"}\n");
+		exit(3);
+	}
+#define F(name, params)                               \
+	{                                             \
+		void *symbol = dlsym(driver, #name);  \
+		memcpy(&name, &symbol, sizeof(name)); \
+	}
+	CALLS(F)
+#undef F
+}
+
+static int by_size(const void *a, const void *b)
+{
+	float x = *(const float *)a, y = *(const float *)b;
+
+	return (x > y) - (x < y);
+}
+
+int main(int argc, char **argv)
+{
+	unsigned blocks = (unsigned)option(argc, argv, "--blocks", 8);
+	unsigned rounds = (unsigned)option(argc, argv, "--rounds", 1000), n, i, wrong = 0;
+	unsigned depth = (unsigned)option(argc, argv, "--depth", 1), steps = 0;
+	uint32_t seed = (uint32_t)option(argc, argv, "--seed", 1), by = 1, plus = 0;
+	uint32_t *first;
+	double at = option(argc, argv, "--at", 0), end, begin, since;
+	struct timespec pause = {0, 1000000};
+	handle context, module, function, stream;
+	pointer d;
+	void *params[] = {&d, &n, &rounds};
+
+	if (!blocks || blocks > BLOCKS_MAX || !depth)
+		return 2;
+	n = blocks * THREADS;
+	first = malloc(n * sizeof(*first));
+	if (!first)
+		return 2;
+	open_driver();
+	CHECK(cuInit, 0);
+	CHECK(cuDevicePrimaryCtxRetain, &context, 0);
+	CHECK(cuCtxSetCurrent, context);
+	CHECK(cuModuleLoadData, &module, text);
+	CHECK(cuModuleGetFunction, &function, module, "mix");
+	CHECK(cuStreamCreate, &stream, 1);
+	CHECK(cuMemAlloc_v2, &d, n * sizeof(words[0]));
+	for (i = 0; i < n; i++)
+		words[i] = first[i] = seed * 2654435761u + i;
+	CHECK(cuMemcpyHtoD_v2, d, words, n * sizeof(words[0]));
+	while (now_s(CLOCK_REALTIME) < at)
+		nanosleep(&pause, NULL);
+	begin = now_s(CLOCK_MONOTONIC);
+	end = begin + option(argc, argv, "--seconds", 0.5);
+	for (since = begin; since < end && steps < TIMES_MAX; steps++) {
+		double done;
+
+		for (i = 0; i < depth; i++)
+			CHECK(cuLaunchKernel, function, blocks, 1, 1, THREADS, 1, 1, 0, stream,
+			      params, NULL);
+		CHECK(cuStreamSynchronize, stream);
+		done = now_s(CLOCK_MONOTONIC);
+		times_us[steps] = (float)((done - since) * 1e6);
+		since = done;
+	}
+	CHECK(cuMemcpyDtoH_v2, words, d, n * sizeof(words[0]));
+	/* What `rounds` times do at once, and then all launches. */
+	for (i = 0; i < rounds; i++) {
+		by *= 1664525u;
+		plus = plus * 1664525u + 1013904223u;
+	}
+	for (i = 0; i < n; i++) {
+		uint32_t v = first[i];
+
+		for (unsigned k = 0; k < steps * depth; k++)
+			v = v * by + plus;
+		wrong += v != words[i];
+	}
+	qsort(times_us, steps, sizeof(times_us[0]), by_size);
+	printf("{\"steps\": %u, \"depth\": %u, \"blocks\": %u, \"rounds\": %u, \"seconds\": %.4f, "
+	       "\"mean_us\": %.2f, \"p50_us\": %.2f, \"p99_us\": %.2f, \"words\": %u, \"wrong\": "
+	       "%u}\n",
+	       steps, depth, blocks, rounds, since - begin, (since - begin) * 1e6 / steps,
+	       (double)times_us[steps / 2], (double)times_us[steps - 1 - steps / 100], n, wrong);
+	return wrong != 0;
+}

@@ -1,0 +1,193 @@
+#!/usr/bin/env python3
+"""What a backend (docs/backend.md) costs and is worth: copies of one program, apart and merged.
+
+One, two and nine copies of a program that launches a small kernel and waits, again and again: as they are, in the
+batch pool, and with `cotenant run --backend`, by the model and always. One line of JSON for each run: how long a
+launch and its wait took in each copy, whether its words are right, and how many launches were merged. Runs that are
+in the output already are not repeated. Takes less than --budget seconds.
+"""
+import argparse
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+
+# way: options of cotenant run, environment
+WAYS = {
+    "own": ([], {}),
+    "backend": (["--backend", "it"], {}),
+    "always": (["--backend", "it"], {"COTENANT_MERGE": "always"}),
+}
+
+
+def runs():
+    """Copies, way, rounds of the kernel, launches before a wait: the most telling first."""
+    for rounds in (1000, 20000):
+        for copies in (1, 2, 9):
+            for way in ("own", "always", "backend"):
+                yield copies, way, rounds, 1
+    for way in ("own", "always"):
+        yield 9, way, 1000, 8
+
+
+def arguments():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("-o", "--output", required=True, metavar="FILE", help="where the lines go")
+    parser.add_argument("--bin", default=os.path.join(ROOT, "build", "bin"), metavar="FOLDER",
+                        help="with cotenant, cotenantd, cotenant-backend and backend-copies")
+    parser.add_argument("--seconds", type=float, default=0.6, metavar="S", help="how long each run launches")
+    parser.add_argument("--budget", type=float, default=85, metavar="S", help="no run begins that could end later")
+    parser.add_argument("--most", type=int, default=100, metavar="N", help="so many runs at most")
+    parser.add_argument("--driver", metavar="FOLDER", help="with libcuda.so.1, if the linker does not find it")
+    return parser.parse_args()
+
+
+class Machine:
+    """A daemon of its own, in a folder of its own."""
+
+    def __init__(self, args):
+        self.args = args
+        self.folder = tempfile.mkdtemp(prefix="backend-bench-")
+        self.env = dict(os.environ, COTENANT_RUNTIME_DIR=self.folder, XDG_CACHE_HOME=self.folder,
+                        COTENANT_SOCKET=os.path.join(self.folder, "cotenantd.sock"), COTENANT_LOG="info")
+        if args.driver:
+            path = os.environ.get("LD_LIBRARY_PATH")
+            self.env["LD_LIBRARY_PATH"] = args.driver + (":" + path if path else "")
+            self.env["COTENANT_SHIM_DRIVER"] = os.path.join(args.driver, "libcuda.so.1")
+        self.log = open(os.path.join(self.folder, "daemon.log"), "w", encoding="utf-8")
+        self.daemon = subprocess.Popen([self.program("cotenantd")], env=self.env, stdout=self.log, stderr=self.log)
+        end = time.time() + 10
+        while time.time() < end and subprocess.run([self.program("cotenant"), "ps"], env=self.env, check=False,
+                                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode:
+            time.sleep(0.05)
+
+    def program(self, name):
+        return os.path.join(self.args.bin, name)
+
+    def say(self):
+        self.log.flush()
+        for name in os.listdir(self.folder):
+            if name.endswith(".log"):
+                with open(os.path.join(self.folder, name), encoding="utf-8", errors="replace") as log:
+                    sys.stderr.write("".join(log.readlines()[-15:]))
+
+    def end_pools(self):
+        """They outlive their daemon."""
+        control = os.environ.get("COTENANT_MPS_CONTROL", "nvidia-cuda-mps-control")
+        for place, folders, _ in os.walk(self.folder):
+            if "pipe" in folders:
+                env = dict(self.env, CUDA_MPS_PIPE_DIRECTORY=os.path.join(place, "pipe"))
+                try:
+                    subprocess.run([control], input="quit -t 1\n", text=True, env=env, timeout=6, check=False,
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                except (OSError, subprocess.TimeoutExpired):
+                    pass
+
+    def close(self):
+        self.daemon.terminate()
+        self.daemon.wait(10)
+        self.end_pools()
+        self.log.close()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def result_of(process, limit):
+    try:
+        out, err = process.communicate(timeout=limit)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        out, err = process.communicate()
+        return {"error": "it did not end in time", "tail": err[-300:]}
+    try:
+        result = json.loads(out)
+    except ValueError:
+        return {"error": "no result", "status": process.returncode, "tail": err[-300:]}
+    found = re.search(r"merged (\d+) launches into (\d+); (\d+) went", err)
+    if found:
+        result["merged"], result["not"] = int(found.group(1)), int(found.group(3))
+        result["why_not"] = {m.group(1): int(m.group(2)) for m in re.finditer(r"info: (merge-[a-z]+): (\d+)", err)}
+    said = [line.split("info: ")[-1] for line in err.splitlines() if "backend" in line]
+    if said:
+        result["said"] = said[:4]
+    return result
+
+
+def run(machine, key, seconds):
+    copies, way, rounds, depth = key
+    options, env = WAYS[way]
+    at = time.time() + 1.5 + 0.25 * copies  # when all have their contexts
+    processes = []
+    for seed in range(copies):
+        command = [machine.program("cotenant"), "run", "--required", "--name", f"copy{seed}", *options, "--",
+                   machine.program("backend-copies"), "--seconds", str(seconds), "--rounds", str(rounds), "--depth",
+                   str(depth), "--seed", str(seed + 1), "--at", f"{at:.3f}"]
+        processes.append(subprocess.Popen(command, env=dict(machine.env, **env), text=True, stdout=subprocess.PIPE,
+                                          stderr=subprocess.PIPE))
+    return [result_of(p, 20) for p in processes]
+
+
+def summary(results):
+    good = [r for r in results if "mean_us" in r]
+    if len(good) < len(results):
+        return {"failed": len(results) - len(good)}
+    return {"wrong": sum(r["wrong"] for r in good),
+            "mean_us": round(sum(r["mean_us"] for r in good) / len(good), 2),
+            "p50_us": round(sum(r["p50_us"] for r in good) / len(good), 2),
+            "launches_per_s": round(sum(r["steps"] * r["depth"] / r["seconds"] for r in good)),
+            "merged": sum(r.get("merged", 0) for r in good)}
+
+
+def main():
+    args = arguments()
+    begin, done = time.time(), set()
+    if os.path.exists(args.output):
+        with open(args.output, encoding="utf-8") as lines:
+            done = {tuple(json.loads(line)["key"]) for line in lines}
+    machine, failed = None, False
+    with open(args.output, "a", encoding="utf-8") as output:
+        for key in [k for k in runs() if k not in done][:args.most]:
+            if time.time() - begin > args.budget - 8:
+                print("no time is left for the other runs; the same command goes on", file=sys.stderr)
+                break
+            # Each way begins without a backend that another one has left.
+            machine = machine or Machine(args)
+            results = run(machine, key, args.seconds)
+            total = summary(results)
+            output.write(json.dumps({"key": key, "copies": key[0], "way": key[1], "rounds": key[2], "depth": key[3],
+                                     "total": total, "programs": results}) + "\n")
+            output.flush()
+            print(*key, total)
+            if "failed" in total or total["wrong"]:
+                failed = True
+                machine.say()
+            end_backends(machine)
+    if machine:
+        machine.close()
+    return failed
+
+
+def end_backends(machine):
+    """By its socket's lock: the process that holds it is ours, for the folder is."""
+    socket = os.path.join(machine.folder, "backend-it.sock")
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{pid}/cmdline", "rb") as file:
+                words = file.read().split(b"\0")
+        except OSError:
+            continue
+        if os.path.basename(words[0]) == b"cotenant-backend" and socket.encode() in words:
+            os.kill(int(pid), 15)
+            until = time.time() + 3
+            while os.path.exists(f"/proc/{pid}") and time.time() < until:
+                time.sleep(0.02)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
