@@ -40,7 +40,7 @@ _cotenant_options()
 	model) echo "--json --concurrent --piecewise --min-gain= --train= --train-with= --yaml= --points --live --scenario= --seed= $common" ;;
 	ptx) echo "--pass= --kernel= --output= --list --json $common" ;;
 	run)
-		echo "--class= --name= --weight= --gpu= --block= --quota= --reserve= --sms= --rewrite --merge --merge-anew --cpu= --cpu-kernels= --cpu-by=
+		echo "--class= --name= --weight= --gpu= --block= --quota= --reserve= --sms= --rewrite --merge --merge-anew --backend= --cpu= --cpu-kernels= --cpu-by=
 			--pace= --memory= --memory-oversubscribe --p99= --slowdown= --rate= --measure --policy= --solo --required
 			--emulate= --emulate-seed= --emulate-check= $common"
 		;;

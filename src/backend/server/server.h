@@ -86,7 +86,7 @@ struct backend {
 uint64_t backend_now_ns(void);
 void backend_say(const char *format, ...) COT_PRINTF(1, 2);
 
-/* ---- main.c ---- */
+/* ---- serve.c ---- */
 
 /* Serves until nobody has been there for idle_ns, or a launch has failed. The exit status. */
 int backend_serve(struct backend *b);
