@@ -139,9 +139,11 @@ static void test_predictions(void **state)
 	assert_int_equal(cot_host_event(h, &tenant), 0);
 	t = cot_sched_tenant(cot_host_sched(h), 3);
 	cot_known_tell(cot_known_find(&known, "train", COT_CLASS_BATCH), h, 3, 1);
-	assert_int_equal(t->n_predictions, 3);
-	assert_int_equal(t->predictions[1].sms, 64);
-	assert_int_equal(t->predictions[1].duration_ns, 3000);
+	/* Those of the file, and one each 9 SMs between. */
+	assert_int_equal(t->n_predictions, 16);
+	assert_int_equal(t->predictions[1].sms, 17);
+	assert_int_equal(t->predictions[7].sms, 64);
+	assert_int_equal(t->predictions[7].duration_ns, 3000);
 	/* It is known no longer. */
 	cot_known_tell(NULL, h, 3, 2);
 	assert_int_equal(t->n_predictions, 0);
