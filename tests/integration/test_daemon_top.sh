@@ -84,6 +84,26 @@ until_true 5 shows_not "latency  77" || fail "the filter"
 tmux_do send-keys -t top / Enter
 until_true 5 shows victim || fail "the filter stays: $(cat "$work/screen")"
 
+# What it is sorted by, and its class; the line at the bottom says it.
+background "$PEER" library --name another --daemon "$daemon_pid" >"$work/peer2"
+peer2=$pid
+until_true 5 has_name another || fail "no second peer"
+first_is() {
+	tmux_do capture-pane -p -t top >"$work/screen" && [ "$(grep -oE '(victim|another)' "$work/screen" | head -n 1)" = "$1" ]
+}
+until_true 10 first_is victim || fail "by id: $(cat "$work/screen")"
+tmux_do send-keys -t top s
+until_true 10 first_is another || fail "by name: $(cat "$work/screen")"
+tmux_do send-keys -t top r
+until_true 10 first_is victim || fail "the other way round: $(cat "$work/screen")"
+was=$(ps_value another class)
+tmux_do send-keys -t top j j j c
+changed() {
+	[ "$(ps_value another class)" != "$was" ] || [ "$(ps_value victim class)" != "$was" ]
+}
+until_true 10 changed || fail "the class: $(tmux_do capture-pane -p -t top)"
+kill "$peer2"
+
 # Gone and back.
 stop_daemon
 until_true 10 shows "No cotenantd answers" || fail "the daemon is gone: $(cat "$work/screen")"

@@ -1,5 +1,5 @@
 #!/bin/sh
-# bench/live/plans.py and gpus.py on the emulated GPU: that they run to their end, resume, and say what they should. Whether
+# bench/live/plans.py, gpus.py and memory.py on the emulated GPU: that they run to their end, resume, and say what they should. Whether
 # targets are kept on a busy machine is not judged.
 . "$SOURCE_DIR/tests/integration/daemon/lib.sh"
 need_emulator
@@ -9,6 +9,8 @@ unset COTENANT_EMU_DIR COTENANT_MPS_CONTROL COTENANT_SOCKET COTENANT_RUNTIME_DIR
 mkdir "$work/build"
 ln -s "$(dirname "$COTENANT")" "$work/build/bin"
 ln -s "$(dirname "$EMU")" "$work/build/lib"
+mkdir "$work/build/release"
+ln -s "$PROGS" "$work/build/release/progs"
 
 plans() {
 	python3 -B "$SOURCE_DIR/bench/live/plans.py" --emulate --build "$work/build" --out "$work/plans" --only one-service \
@@ -33,4 +35,7 @@ for gpu in (0, 1):
     assert w['storm']['visitors'] and w['storm']['orders'], w
     assert all(w[f'{p}{g}']['n'] for p in ('service', 'batch') for g in (0, 1)), w
 PY
+python3 -B "$SOURCE_DIR/bench/live/memory.py" --emulate --build "$work/build" --out "$work/memory" >"$work/out" 2>&1 ||
+	fail "memory: $(cat "$work/out")"
+[ "$(grep -cE '^(plain|pitched|managed|ordered|pool) +2048 +0 ' "$work/memory/table.txt")" = 5 ] || fail "memory: $(cat "$work/out")"
 finish

@@ -64,6 +64,7 @@ class Machine:
             self.env.update(LD_LIBRARY_PATH=emu, COTENANT_EMU_DIR=state, COTENANT_GPUS=str(n_gpus),
                             COTENANT_EMU_GPUS=str(n_gpus),
                             COTENANT_MPS_CONTROL=os.path.join(emu, "nvidia-cuda-mps-control"))
+            self.tools.mps = [self.env["COTENANT_MPS_CONTROL"]]
         self.steps_per_us = None
 
     def argv(self, what, *options):
