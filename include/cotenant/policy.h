@@ -368,6 +368,7 @@ enum cot_fact_unit {
 	COT_FACT_SMS,
 	COT_FACT_US,
 	COT_FACT_COUNT,
+	COT_FACT_W,
 	COT_N_FACT_UNITS,
 };
 

@@ -134,6 +134,8 @@ static void value(const json_t *fact, char *ret_text, size_t size)
 		(void)snprintf(ret_text, size, "%.1f %%", (double)n / 10);
 	} else if (!strcmp(unit, "sms")) {
 		(void)snprintf(ret_text, size, "%lld SM%s", n, n == 1 ? "" : "s");
+	} else if (!strcmp(unit, "w")) {
+		(void)snprintf(ret_text, size, "%lld W", n);
 	} else {
 		(void)snprintf(ret_text, size, "%lld", n);
 	}

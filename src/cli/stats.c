@@ -363,20 +363,21 @@ static void add_watts(struct cot_table *t, const json_t *o, const char *key)
 		cot_table_text(t, "-");
 }
 
-static void add_energy(struct cot_table *t, const char *name, const json_t *o)
+static void add_energy(struct cot_table *t, const char *name, const json_t *o,
+		       const char *predicted)
 {
 	cot_table_text(t, name);
 	cot_table_cell(t, "%.1f J", cot_show_real(o, "joules"));
 	cot_table_cell(t, "%.1f s", cot_show_real(o, "seconds"));
 	add_watts(t, o, "mean_w");
-	add_watts(t, o, "predicted_alone_w");
+	add_watts(t, o, predicted);
 	if (json_is_number(json_object_get(o, "gang")))
 		cot_table_cell(t, "%lld", cot_show_number(o, "gang"));
 	else
 		cot_table_text(t, "-");
 }
 
-/* What the GPUs took, and of that each program's share. */
+/* What the GPUs took, and of that each program's share, and each gang's. */
 static void print_energy(const json_t *answer)
 {
 	static const char *const heads[] = {"~ENERGY OF", "JOULES",    "TIME",
@@ -394,15 +395,18 @@ static void print_energy(const json_t *answer)
 		if (!t)
 			t = cot_show_columns(heads, COT_ARRAY_LEN(heads));
 		(void)snprintf(name, sizeof(name), "GPU %zu", i);
-		add_energy(t, name, e);
+		add_energy(t, name, e, "predicted_w");
 	}
 	if (!t)
 		return;
 	json_array_foreach (tenants, i, o) {
 		e = json_object_get(o, "energy");
 		if (json_is_object(e))
-			add_energy(t, cot_show_text(o, "name"), e);
+			add_energy(t, cot_show_text(o, "name"), e, "predicted_alone_w");
 	}
+	json_array_foreach (json_object_get(answer, "gangs"), i, o)
+		if (cot_show_number(o, "n_programs") > 1)
+			add_energy(t, cot_show_text(o, "programs"), o, "predicted_w");
 	(void)putchar('\n');
 	cot_show_table(t);
 }

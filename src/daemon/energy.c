@@ -47,13 +47,15 @@ static void count_time(struct energy *e, uint64_t now_ns)
 	for_each_tenant (t, e->roster) {
 		const struct cot_tenant *known = cot_sched_tenant(s, t->id);
 
-		if (!can_run(known))
+		t->energy.runs = can_run(known);
+		if (!t->energy.runs)
 			continue;
 		t->energy.ran_s += passed_s;
 		for (gpu = 0; gpu < COT_GPUS_MAX; gpu++)
 			if (t->gpu_mask >> gpu & 1)
 				t->energy.waiting[gpu] += passed_s * sms_of(known);
 	}
+	cot_energy_gangs_look(e, passed_s, now_ns);
 	e->looked_ns = now_ns;
 }
 
@@ -67,8 +69,10 @@ static void divide(struct energy *e, unsigned gpu, double joules)
 	if (!(all > 0))
 		e->gpu[gpu].nobody_j += joules;
 	for_each_tenant (t, e->roster) {
-		if (all > 0)
+		if (all > 0) {
 			t->energy.joules += joules * t->energy.waiting[gpu] / all;
+			cot_energy_gangs_take(e, t, joules * t->energy.waiting[gpu] / all);
+		}
 		t->energy.waiting[gpu] = 0;
 	}
 }

@@ -21,12 +21,29 @@
 
 struct basis;
 struct roster;
+struct tenant;
 
 /* Of a program. */
 struct cot_energy_share {
 	double joules;
 	double ran_s;		      /* how long it could use a GPU */
 	double waiting[COT_GPUS_MAX]; /* SM-seconds since the counter's last step */
+	bool runs;		      /* could use it at the last look */
+	uint32_t gang, in;	      /* its gang's number, or 0; that one's entry */
+};
+
+#define COT_ENERGY_GANGS_MAX 16u
+
+/* Of programs that were a gang together, of the policy that has some; also before, for a while. */
+struct cot_energy_gang {
+	unsigned gpu;
+	uint32_t n;		  /* programs; 0: no entry */
+	uint64_t members;	  /* a hash of who they are */
+	char names[96];		  /* with + between them, cut to this */
+	double joules;		  /* the sum of their shares meanwhile */
+	double seconds;		  /* in which one of them could run */
+	uint32_t predicted_w;	  /* by the policy, of the GPU with this gang; 0: not known */
+	uint64_t seen_ns, ran_ns; /* when the gang was there, and could run, last */
 };
 
 struct cot_energy_gpu {
@@ -50,6 +67,7 @@ struct energy {
 	uint32_t n_looks;
 	uint32_t n_processes; /* that have memory, as of the last time that NVML said it */
 	struct cot_meter_process process[COT_METER_PROCESSES_MAX];
+	struct cot_energy_gang gangs[COT_ENERGY_GANGS_MAX];
 };
 
 /* A program has come. */
@@ -58,5 +76,12 @@ void cot_energy_begin(struct energy *e);
 void cot_energy_reap(struct energy *e);
 /* The daemon ends. */
 void cot_energy_end(struct energy *e);
+
+/* ---- energy_gangs.c ---- */
+
+/* Which programs are a gang now; it had `passed_s` since the last look. */
+void cot_energy_gangs_look(struct energy *e, double passed_s, uint64_t now_ns);
+/* The program's share of a step of the counter. */
+void cot_energy_gangs_take(struct energy *e, const struct tenant *t, double joules);
 
 #endif

@@ -460,6 +460,7 @@ static json_t *show_stats(struct conns *conns, const char *schema)
 	put_number(o, "refused", conns->n_refused);
 	put_number(o, "bad_packets", conns->n_bad_packets);
 	put(o, "timers", cot_show_timers(&conns->basis->loop.lateness));
+	put(o, "gangs", cot_show_gangs_energy(conns));
 	put(o, "energy_reason", cot_show_energy_why(conns));
 	put(o, "users", cot_show_users(&conns->basis->account));
 	return o;

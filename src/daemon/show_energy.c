@@ -34,24 +34,11 @@ json_t *cot_show_gpu_energy(const struct conns *conns, unsigned gpu)
 	return o;
 }
 
-/* The number of its gang, of the policy that has some; 0: none. */
-static uint64_t gang_of(struct conns *conns, const struct tenant *t)
-{
-	struct cot_fact facts[COT_FACTS_MAX];
-	unsigned i, n = cot_sched_explain(cot_host_sched(conns->basis->host), t->id, facts);
-
-	for (i = 0; i < n; i++)
-		if (facts[i].unit == COT_FACT_COUNT && !strcmp(facts[i].name, "gang"))
-			return facts[i].value;
-	return 0;
-}
-
 void cot_show_energy(struct conns *conns, json_t *tenant, const struct tenant *t)
 {
 	const struct cot_tenant *known =
 		cot_sched_tenant(cot_host_sched(conns->basis->host), t->id);
 	const struct cot_energy_share *share = &t->energy;
-	uint64_t gang = gang_of(conns, t);
 	bool any = false;
 	unsigned gpu;
 	json_t *o;
@@ -69,8 +56,44 @@ void cot_show_energy(struct conns *conns, json_t *tenant, const struct tenant *t
 	/* Of the whole GPU with it alone: what is known from profiling it. */
 	put(o, "predicted_alone_w",
 	    known && known->cost.power_w ? json_integer(known->cost.power_w) : json_null());
-	put(o, "gang", gang ? json_integer((json_int_t)gang) : json_null());
+	put(o, "gang", share->gang ? json_integer((json_int_t)share->gang) : json_null());
 	put(tenant, "energy", o);
+}
+
+/* Whether a program is in it now. */
+static bool is_there(const struct energy *e, unsigned entry)
+{
+	const struct tenant *t;
+
+	for_each_tenant (t, e->roster)
+		if (t->energy.gang && t->energy.in == entry)
+			return true;
+	return false;
+}
+
+json_t *cot_show_gangs_energy(const struct conns *conns)
+{
+	const struct energy *e = energy_of(conns);
+	json_t *list = json_array(), *o;
+	unsigned i;
+
+	for (i = 0; i < COT_ENERGY_GANGS_MAX; i++) {
+		const struct cot_energy_gang *g = &e->gangs[i];
+
+		if (!g->n || !(g->joules > 0))
+			continue;
+		o = json_object();
+		put(o, "programs", json_string(g->names));
+		put(o, "n_programs", json_integer(g->n));
+		put(o, "gpu", json_integer(g->gpu));
+		put(o, "there", json_boolean(is_there(e, i)));
+		put(o, "joules", json_real(g->joules));
+		put(o, "seconds", json_real(g->seconds));
+		put(o, "mean_w", g->seconds > 0 ? json_real(g->joules / g->seconds) : json_null());
+		put(o, "predicted_w", g->predicted_w ? json_integer(g->predicted_w) : json_null());
+		(void)json_array_append_new(list, o);
+	}
+	return list;
 }
 
 json_t *cot_show_energy_why(const struct conns *conns)

@@ -12,7 +12,7 @@
 static const char *const units[] = {
 	[COT_FACT_TEXT] = "text",	  [COT_FACT_NS] = "ns",	  [COT_FACT_AT_NS] = "ns ago",
 	[COT_FACT_PERMILLE] = "permille", [COT_FACT_SMS] = "sms", [COT_FACT_US] = "us",
-	[COT_FACT_COUNT] = "count",
+	[COT_FACT_COUNT] = "count",	  [COT_FACT_W] = "w",
 };
 
 _Static_assert(COT_ARRAY_LEN(units) == COT_N_FACT_UNITS, "all of them");

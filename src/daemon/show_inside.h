@@ -78,6 +78,8 @@ void cot_show_part(struct conns *conns, json_t *tenant, const struct tenant *t);
 json_t *cot_show_gpu_energy(const struct conns *conns, unsigned gpu);
 /* Adds what a program has taken to what is said of the program. */
 void cot_show_energy(struct conns *conns, json_t *tenant, const struct tenant *t);
+/* What gangs have taken, those of before included. */
+json_t *cot_show_gangs_energy(const struct conns *conns);
 /* Null, or why nothing is measured. */
 json_t *cot_show_energy_why(const struct conns *conns);
 

@@ -55,7 +55,7 @@ unsigned cot_consolidate_explain(const struct cot_policy *p, const struct cot_te
 	const struct consolidate_gpu *g = consolidate_gpu(p, t);
 	unsigned n = 0;
 
-	if (max < 6)
+	if (max < 7)
 		return 0;
 	if (own->gang) {
 		facts[n++] = (struct cot_fact){
@@ -73,6 +73,11 @@ unsigned cot_consolidate_explain(const struct cot_policy *p, const struct cot_te
 	if (own->gang && g->n_gangs > 1)
 		facts[n++] = (struct cot_fact){
 			.name = "turn", .value = own->turn_us, .unit = COT_FACT_US};
+	if (own->gang && own->power_w)
+		facts[n++] = (struct cot_fact){.name = "predicted power",
+					       .text = "of the GPU with this gang",
+					       .value = own->power_w,
+					       .unit = COT_FACT_W};
 	facts[n++] = (struct cot_fact){.name = "because", .text = reason_of(p, t)};
 	return n;
 }

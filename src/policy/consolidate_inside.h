@@ -20,6 +20,7 @@ struct consolidate_program {
 	uint64_t held_ns;
 	struct cot_part part; /* when it is its gang's turn */
 	uint32_t turn_us;     /* how long that lasts */
+	uint32_t power_w;     /* of the GPU with the gang, as predicted; 0: not known */
 	uint16_t gang;	      /* its number, from 1 on; 0: it is in no plan */
 	uint16_t saved;	      /* by the gang, in 1/1000 */
 	uint16_t n;	      /* programs of the gang */

@@ -90,8 +90,20 @@ static void put(struct planning *s, struct cot_tenant *t, struct cot_part part,
 	own->n = (uint16_t)gang->n;
 	own->way = (uint8_t)gang->way;
 	own->saved = (uint16_t)(gang->saved * 1000);
+	own->power_w = 0;
 	own->turn_us = (uint32_t)(gang->seconds * (double)s->p->config->turn_ns / COT_NS_PER_US);
 	s->g->n_planned++;
+}
+
+/* Of the GPU with this gang; 0 where that of a program is not known. */
+static uint32_t power_of(const struct planning *s, const struct cot_gang *gang)
+{
+	uint32_t i;
+
+	for (i = 0; i < s->n; i++)
+		if ((gang->set >> i & 1) && !s->tenants[i]->cost.power_w)
+			return 0;
+	return (uint32_t)(gang->energy_j / gang->seconds + 0.5);
 }
 
 static void put_gang(struct planning *s, const struct cot_gang *gang)
@@ -106,6 +118,7 @@ static void put_gang(struct planning *s, const struct cot_gang *gang)
 		if (gang->way == COT_GANG_PARTS && --left)
 			end = end_of(s, begin, gang->units[i]);
 		put(s, s->tenants[i], cot_placing_part(&s->d->l, begin, end), gang);
+		consolidate_program(s->tenants[i])->power_w = power_of(s, gang);
 		if (gang->way == COT_GANG_PARTS)
 			begin = end;
 	}

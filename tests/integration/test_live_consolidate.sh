@@ -20,6 +20,7 @@ knows() {
 		repeats:
 		  time_ns: [$2]
 		  bytes_per_s: [$3, $3, $3]
+		  power_w: 432
 	END
 }
 
@@ -37,6 +38,8 @@ knowledge:
   - {name: sort, file: $work/sort.yaml}
   - {name: wide, file: $work/wide.yaml}
 END
+COTENANT_NVML=$EMU/libnvidia-ml.so.1
+export COTENANT_NVML
 start_daemon --config "$work/conf"
 
 ps_shows() {
@@ -73,8 +76,14 @@ start --name sort --rewrite -- "$PROGS/parts" --seconds 600 --until "$work/enoug
 processes="$processes $pid"
 until_true 20 ps_shows 'train +- +64 of 132, from 0 ' 'sort +- +68 of 132, from 64 ' ||
 	until_true 1 ps_shows 'sort +- +64 of 132, from 0 ' 'train +- +68 of 132, from 64 ' || fail "ps: $(cat "$work/out")"
-explains train 'gangs +1$' 'programs in it +2$' 'saved by it +50\.0 %' 'together than apart, and least on SMs of its own' ||
+explains train 'gangs +1$' 'programs in it +2$' 'saved by it +13\.6 %' 'together than apart, and least on SMs of its own' ||
 	fail "explain: $(cat "$work/out")"
+
+# What they took as a gang stands beside what was predicted: 118 W (base_w), and what each draws beyond that.
+gang_took() {
+	"$COTENANT" stats >"$work/out" && grep -qE '^(train\+sort|sort\+train) +[1-9][0-9.]* J +[0-9.]+ s +[0-9.]+ W +746.0 W' "$work/out"
+}
+[ ! -e "$COTENANT_NVML" ] || until_true 20 gang_took || fail "stats: $(cat "$work/out")"
 
 # A third that moves so much that nobody gains beside it: it has all SMs in its turns, and they have theirs together.
 start --name wide -- "$PROGS/parts" --seconds 600 --until "$work/enough" --seed 9 >"$work/wide"

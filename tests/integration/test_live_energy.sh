@@ -45,6 +45,14 @@ sum_is_whole() {
 	assert 100 < gpu["mean_w"] <= 601 and 100 < gpu["power_w"] <= 601, gpu
 	assert shares["one"]["predicted_alone_w"] == 432 and shares["two"]["predicted_alone_w"] is None
 	assert shares["one"]["gang"] and shares["two"]["gang"], shares
+	# Each is in a gang by itself, for nothing is known of the second: the gangs' joules are the programs' since then.
+	gangs = {g["programs"]: g for g in answer["gangs"]}
+	if not {"one", "two"} <= set(gangs) or not all(gangs[n]["joules"] > 1 for n in ("one", "two")):
+	    sys.exit(1)
+	for name in ("one", "two"):
+	    assert gangs[name]["n_programs"] == 1 and gangs[name]["gpu"] == 0, gangs
+	    assert gangs[name]["joules"] <= shares[name]["joules"] * 1.0001, answer
+	assert gangs["one"]["predicted_w"] == 432 and gangs["two"]["predicted_w"] is None, gangs
 	PYTHON
 }
 
