@@ -44,13 +44,13 @@ _cotenant_options()
 			--pace= --memory= --memory-oversubscribe --p99= --slowdown= --rate= --measure --policy= --solo --required
 			--emulate= --emulate-seed= --emulate-check= $common"
 		;;
-	profile) echo "--class= --sizes= --parts= --requests= --output= --judge= --emulate= --progress $common" ;;
+	profile) echo "--class= --sizes= --parts= --requests= --output= --judge= --emulate= --json --progress $common" ;;
 	set) echo "--class= --weight= --slice= --mode= --block= --quota= --reserve= --sms= --pace= --p99= --slowdown= --rate=
 			--json $common" ;;
 	report) echo "--output= --timeline= --json $common" ;;
 	scenario-from) echo "--output= --gpu= --from-gpu= --json --progress $common" ;;
-	record) echo "--output= --for= --interval= --limit= $common" ;;
-	top) echo "--once --interval= --sort= --reverse --filter= $common" ;;
+	record) echo "--output= --for= --interval= --limit= --json $common" ;;
+	top) echo "--once --json --interval= --sort= --reverse --filter= $common" ;;
 	ps) echo "--wide --json $common" ;;
 	stats) echo "--wide --format= --json $common" ;;
 	freeze | thaw | policy | explain) echo "--json $common" ;;

@@ -14,8 +14,10 @@
 #include <unistd.h>
 
 #include "base/compiler.h"
+#include "base/words.h"
 #include "daemon/paths.h"
 #include "emu/gpu/devices.h"
+#include "text/nearest.h"
 #include "text/number.h"
 
 #define DRIVER	    "libcuda.so.1"
@@ -48,23 +50,19 @@ static bool checks_valid(const char *list)
 
 #define COMMA ,
 
-static bool is_device(const char *word)
-{
-	static const char *const words[] = {COT_EMU_DEVICE_WORDS(COMMA)};
-	unsigned i;
-
-	for (i = 0; i < COT_ARRAY_LEN(words); i++)
-		if (!strcmp(word, words[i]))
-			return true;
-	return false;
-}
+static const char *const devices[] = {COT_EMU_DEVICE_WORDS(COMMA)};
 
 static int check(const struct cot_emulate *e, struct cot_error *err)
 {
+	char hint[COT_NEAREST_HINT_MAX];
 	uint64_t seed;
+	unsigned device;
 
-	if (!is_device(e->device))
-		return refuse(err, "the GPU to emulate", e->device, COT_EMU_DEVICE_WORDS(" or "));
+	if (!cot_word_read(e->device, devices, COT_ARRAY_LEN(devices), &device))
+		return cot_error_set(
+			err, -EINVAL, "the GPU to emulate is '%s'%s; expected %s", e->device,
+			cot_nearest_of(e->device, devices, COT_ARRAY_LEN(devices), hint),
+			COT_EMU_DEVICE_WORDS(" or "));
 	if (e->seed && !cot_number_u64(e->seed, &seed))
 		return refuse(err, "the seed", e->seed, "a whole number");
 	if (e->checks && !checks_valid(e->checks))

@@ -15,6 +15,7 @@
 #include "study/contention/check.h"
 #include "study/contention/power_table.h"
 #include "study/live/live.h"
+#include "text/nearest.h"
 #include "text/number.h"
 #include "text/text.h"
 
@@ -108,12 +109,14 @@ static uint64_t parse_whole(struct argp_state *state, const char *name, const ch
 
 static void parse_word(struct argp_state *state, struct arguments *a, const char *word)
 {
+	char hint[COT_NEAREST_HINT_MAX];
+
 	if (!a->what) {
 		if (!is_part(word))
 			argp_error(state,
-				   "unknown part '%.40s'; expected time, power, consolidate, "
+				   "unknown part '%.40s'%s; expected time, power, consolidate, "
 				   "train, heat, check or powers",
-				   word);
+				   word, cot_nearest_of(word, parts, COT_ARRAY_LEN(parts), hint));
 		a->what = word;
 	} else if (!a->path) {
 		a->path = word;

@@ -9,29 +9,29 @@
 #include <string.h>
 
 #include "base/outfile.h"
+#include "base/words.h"
 #include "cli/client.h"
 #include "cli/commands.h"
 #include "cli/common.h"
 #include "cli/emulate.h"
 #include "cli/profile.h"
-#include "cli/show.h"
+#include "text/nearest.h"
 #include "text/number.h"
 
 #define REQUESTS   100u
 #define PATIENCE_S 70u /* the longest window, of a minute, and its margin */
-#define SEED	   1u  /* of the samples that predictors are tested with */
 #define PLACE	   "{}"
 
 struct arguments {
 	struct cot_profile profile;
 	struct cot_emulate emulate;
-	const char *output, *judge;
+	const char *output, *judge, *json; /* NULL: not given */
 	uint32_t n_sizes;
 	uint64_t sizes[COT_KNOWN_INPUTS_MAX];
 	int first; /* index of the program in argv */
 };
 
-enum { KEY_CLASS = 256, KEY_SIZES, KEY_PARTS, KEY_REQUESTS, KEY_JUDGE, KEY_EMULATE };
+enum { KEY_CLASS = 256, KEY_SIZES, KEY_PARTS, KEY_REQUESTS, KEY_JUDGE, KEY_EMULATE, KEY_JSON };
 
 static const struct argp_option options[] = {
 	{"output", 'o', "FILE", 0, "Where to write; default: PROGRAM.knowledge", 0},
@@ -45,6 +45,7 @@ static const struct argp_option options[] = {
 	{"judge", KEY_JUDGE, "FILE", 0,
 	 "Run nothing; show how far predictors are off that learn from this file", 0},
 	{"emulate", KEY_EMULATE, "DEVICE", 0, "Run on an emulated GPU, as cotenant run does", 0},
+	COT_CLI_JSON(KEY_JSON, 0),
 	{0},
 };
 
@@ -90,6 +91,7 @@ static void parse_parts(struct arguments *a, const char *text, struct argp_state
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct arguments *a = state->input;
+	char hint[COT_NEAREST_HINT_MAX];
 	uint64_t n;
 
 	switch (key) {
@@ -98,7 +100,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_CLASS:
 		if (!cot_class_read(arg, &a->profile.cls))
-			argp_error(state, "--class is '%s'; expected latency or batch", arg);
+			argp_error(state, "--class is '%s'%s; expected latency or batch", arg,
+				   cot_nearest_of(arg, cot_class_words, 2, hint));
 		return 0;
 	case KEY_SIZES:
 		if (!read_list(arg, 1, COT_KNOWN_SIZE_MAX, COT_KNOWN_INPUTS_MAX, a->sizes,
@@ -122,6 +125,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_EMULATE:
 		a->emulate.device = arg;
+		return 0;
+	case KEY_JSON:
+		a->json = arg ? arg : "-";
 		return 0;
 	case ARGP_KEY_ARG:
 		if (a->judge)
@@ -279,63 +285,14 @@ static int run_all(struct profiling *p, struct cot_error *err)
 
 /* ---- what is known now ---- */
 
-static void print_times(const struct cot_knowledge *k)
-{
-	bool latency = k->cls == COT_CLASS_LATENCY;
-	const char *heads[] = {"SMS", "INPUT", latency ? "A REQUEST" : "A KERNEL"};
-	struct cot_table *t = cot_table_create_left(heads, COT_ARRAY_LEN(heads));
-	uint32_t i, x;
-
-	for (x = 0; x < k->n_quotas; x++)
-		for (i = 0; i < (latency ? k->n_inputs : 1); i++) {
-			const struct cot_known_input *in = latency ? k->inputs[i] : NULL;
-			uint64_t ns = in ? in->time_ns[x] : k->repeats.time_ns[x];
-
-			cot_table_cell(t, "%u", k->sms[x]);
-			if (in && in->size)
-				cot_table_cell(t, "%llu", (unsigned long long)in->size);
-			else
-				cot_table_text(t, "");
-			cot_table_cell(t, "%.3f ms", (double)ns / 1e6);
-		}
-	cot_table_drop_empty(t);
-	cot_show_table(t);
-}
-
-/* -EINVAL: with fewer than two inputs nothing is left to test with. */
-static int print_errors(const struct cot_knowledge *k)
-{
-	static const char *const names[COT_N_PREDICTORS] = {
-		[COT_PREDICTOR_TREE] = "tree",
-		[COT_PREDICTOR_KNN] = "3 nearest",
-		[COT_PREDICTOR_LINEAR] = "linear",
-	};
-	static const char *const heads[] = {"PREDICTED BY", "MEAN ERROR", "WORST",
-					    "OF OTHER INPUTS", "WORST"};
-	struct cot_knowledge_errors e;
-	struct cot_table *t;
-	unsigned i;
-
-	if (k->n_inputs < 2 || cot_knowledge_judge(k, SEED, &e))
-		return -EINVAL;
-	t = cot_table_create_left(heads, COT_ARRAY_LEN(heads));
-	for (i = 0; i < COT_N_PREDICTORS; i++) {
-		cot_table_text(t, names[i]);
-		cot_table_cell(t, "%.1f %%", 100 * e.random[i].mean);
-		cot_table_cell(t, "%.1f %%", 100 * e.random[i].worst);
-		cot_table_cell(t, "%.1f %%", 100 * e.by_input[i].mean);
-		cot_table_cell(t, "%.1f %%", 100 * e.by_input[i].worst);
-	}
-	cot_show_table(t);
-	return 0;
-}
-
-static int judge(const char *path, struct cot_error *err)
+static int judge(const char *path, const char *json, struct cot_error *err)
 {
 	struct cot_knowledge *k = NULL;
 	int rc = cot_knowledge_read(path, &k, err);
 
-	if (!rc && print_errors(k))
+	if (!rc && json && k->n_inputs > 1)
+		rc = cot_cli_write_json(cot_profile_json(k, path), json, err);
+	else if (!rc && cot_profile_print_errors(k))
 		rc = cot_error_set(err, -EINVAL,
 				   "%s has %u sizes of input; expected two or more, to learn from "
 				   "some and predict the others",
@@ -345,18 +302,20 @@ static int judge(const char *path, struct cot_error *err)
 }
 
 static int write_down(const struct cot_knowledge *k, struct cot_outfile *out, const char *path,
-		      struct cot_error *err)
+		      const char *json, struct cot_error *err)
 {
 	int rc;
 
 	cot_knowledge_write(k, cot_outfile_stream(out));
 	rc = cot_outfile_commit(out, err);
+	if (!rc && json)
+		return cot_cli_write_json(cot_profile_json(k, path), json, err);
 	if (rc || !strcmp(path, "-"))
 		return rc;
-	print_times(k);
+	cot_profile_print_times(k);
 	if (k->n_inputs > 1)
 		(void)putchar('\n');
-	(void)print_errors(k);
+	(void)cot_profile_print_errors(k);
 	(void)printf("\nWritten to %s. Bandwidth and instructions per cycle are not measured.\n",
 		     path);
 	return cot_cli_flush(err);
@@ -389,7 +348,7 @@ static int profile(const struct arguments *a, char *const argv[], const char *pa
 	/* First, so that nothing is measured in vain. */
 	rc = cot_outfile_open(path, &out, err);
 	rc = rc ? rc : run_all(&p, err);
-	rc = rc ? rc : write_down(p.k, out, path, err);
+	rc = rc ? rc : write_down(p.k, out, path, a->json, err);
 	cot_outfile_destroy(out);
 	cot_knowledge_destroy(p.k);
 	return rc;
@@ -436,8 +395,12 @@ int cot_cmd_profile(int argc, char **argv)
 
 	if (cot_cli_parse(&argp, argc, argv, ARGP_IN_ORDER, &a))
 		return COT_EXIT_USAGE;
+	if (a.json && a.output && cot_cli_same_file(a.json, a.output)) {
+		cot_cli_complain("the figures and --json are both to go to %s", a.output);
+		return COT_EXIT_USAGE;
+	}
 	if (a.judge)
-		return cot_cli_end(judge(a.judge, &err), &err);
+		return cot_cli_end(judge(a.judge, a.json, &err), &err);
 	rc = check(&a, argv + a.first, &err);
 	if (!rc && a.emulate.device)
 		rc = cot_emulate_set_up(&a.emulate, true, &err);

@@ -6,6 +6,7 @@
 #define COT_CLI_PROFILE_H
 
 #include <cotenant/words.h>
+#include <jansson.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -51,5 +52,13 @@ int cot_profile_sizes(const struct cot_profile *p, const struct cot_profile_run 
 /* Puts the program on a part of that size and waits for a figure. The same errors. */
 int cot_profile_measure(const struct cot_profile *p, const struct cot_profile_run *run,
 			uint32_t sms, struct cot_profile_figure *ret, struct cot_error *err);
+
+/* ---- what is known now ---- */
+
+void cot_profile_print_times(const struct cot_knowledge *k);
+/* -EINVAL: with fewer than two inputs nothing is left to test with. */
+int cot_profile_print_errors(const struct cot_knowledge *k);
+/* Both as cotenant.profile/1, of that file. */
+json_t *cot_profile_json(const struct cot_knowledge *k, const char *path);
 
 #endif

@@ -19,7 +19,7 @@
 #include "report/gzip.h"
 #include "report/json.h"
 
-enum { KEY_FOR = 256, KEY_INTERVAL, KEY_LIMIT };
+enum { KEY_FOR = 256, KEY_INTERVAL, KEY_LIMIT, KEY_JSON };
 
 #define INTERVAL_MS_MIN 100.0
 #define INTERVAL_MS_MAX 60000.0
@@ -36,11 +36,12 @@ static const struct argp_option options[] = {
 	 "Time between two samples, from 100ms to 60s (a number alone: s); default 1s", 0},
 	{"limit", KEY_LIMIT, "SIZE", 0,
 	 "Ends when so much was written, before it is packed; 64KiB to 256MiB, default 64MiB", 0},
+	COT_CLI_JSON(KEY_JSON, 0),
 	{0},
 };
 
 struct arguments {
-	const char *path;
+	const char *path, *json; /* json: NULL: not wanted */
 	double for_s, interval_ms;
 	uint64_t limit_bytes;
 };
@@ -76,6 +77,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 					&a->limit_bytes))
 			argp_error(state, "--limit is '%s'; expected a size from 64KiB to 256MiB",
 				   arg);
+		return 0;
+	case KEY_JSON:
+		a->json = arg ? arg : "-";
 		return 0;
 	case ARGP_KEY_ARG:
 		argp_error(state, "'%s' is not an option", arg);
@@ -322,6 +326,16 @@ static void say(const struct recorder *r)
 				      (double)r->n_bytes / 1024, reasons[i][1]);
 }
 
+/* The same for programs. */
+static int say_json(const struct recorder *r, struct cot_error *err)
+{
+	return cot_cli_write_json(json_pack("{s:s, s:s, s:i, s:i, s:I, s:s}", "schema",
+					    "cotenant.recorded/1", "file", r->args->path, "samples",
+					    (int)r->n_samples, "changes", (int)r->n_changes,
+					    "bytes", (json_int_t)r->n_bytes, "end", r->end),
+				  r->args->json, err);
+}
+
 int cot_cmd_record(int argc, char **argv)
 {
 	static const struct argp argp = {
@@ -337,6 +351,10 @@ int cot_cmd_record(int argc, char **argv)
 
 	if (cot_cli_parse(&argp, argc, argv, 0, &a))
 		return COT_EXIT_USAGE;
+	if (a.json && cot_cli_same_file(a.json, a.path)) {
+		cot_cli_complain("the recording and --json are both to go to %s", a.path);
+		return COT_EXIT_USAGE;
+	}
 	cot_cli_catch_signals();
 	(void)clock_gettime(CLOCK_MONOTONIC, &r.start);
 	rc = run(&r, &err);
@@ -344,6 +362,11 @@ int cot_cmd_record(int argc, char **argv)
 		cot_cli_complain("%s", err.text);
 	if (r.end && (rc >= 0 || !strcmp(r.end, "daemon")))
 		say(&r);
+	if (rc >= 0 && a.json) {
+		rc = say_json(&r, &err);
+		if (rc < 0)
+			cot_cli_complain("%s", err.text);
+	}
 	if (r.zipped)
 		(void)fclose(r.zipped);
 	cot_outfile_destroy(r.file);

@@ -15,6 +15,7 @@
 
 #include "base/quantity.h"
 #include "base/rng.h"
+#include "base/words.h"
 #include "cli/client.h"
 #include "cli/commands.h"
 #include "cli/common.h"
@@ -27,6 +28,7 @@
 #include "daemon/gpus.h"
 #include "daemon/paths.h"
 #include "emu/gpu/devices.h"
+#include "text/nearest.h"
 #include "text/number.h"
 
 enum { STATUS_FAILED = 125, STATUS_NOT_EXECUTABLE = 126, STATUS_NOT_FOUND = 127 };
@@ -424,12 +426,13 @@ static int fill_in(const struct arguments *a, char *const argv[], struct cot_msg
 	const char *gpu = a->gpu ? a->gpu : "";
 	uint64_t weight = COT_WEIGHT_DEFAULT, block_us = 0;
 	enum cot_class cls = COT_CLASS_BATCH;
+	char hint[COT_NEAREST_HINT_MAX];
 
 	*m = (struct cot_msg_register){
 		.solo = a->solo, .pid = (uint32_t)getpid(), .command = hash_command(argv)};
 	if (a->class && !cot_class_read(a->class, &cls))
-		return cot_error_set(err, -EINVAL, "the class is '%s'; expected latency or batch",
-				     a->class);
+		return cot_error_set(err, -EINVAL, "the class is '%s'%s; expected latency or batch",
+				     a->class, cot_nearest_of(a->class, cot_class_words, 2, hint));
 	if (a->weight &&
 	    (!cot_number_u64(a->weight, &weight) || !weight || weight > COT_WEIGHT_MAX))
 		return cot_error_set(err, -EINVAL,

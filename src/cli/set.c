@@ -6,9 +6,11 @@
 #include <string.h>
 
 #include "base/quantity.h"
+#include "base/words.h"
 #include "cli/commands.h"
 #include "cli/common.h"
 #include "cli/target.h"
+#include "text/nearest.h"
 #include "text/number.h"
 
 enum {
@@ -104,10 +106,12 @@ static uint16_t parse_share(const char *option, const char *text, struct argp_st
 static void parse_class(struct cot_msg_command *c, const char *text, struct argp_state *state)
 {
 	enum cot_class cls = COT_CLASS_BATCH;
+	char hint[COT_NEAREST_HINT_MAX];
 
 	c->fields |= COT_SET_CLASS;
 	if (!cot_class_read(text, &cls))
-		argp_error(state, "--class is '%s'; expected latency or batch", text);
+		argp_error(state, "--class is '%s'%s; expected latency or batch", text,
+			   cot_nearest_of(text, cot_class_words, 2, hint));
 	c->class_ = (uint8_t)cls;
 }
 

@@ -16,7 +16,7 @@
 #include "cli/top.h"
 #include "text/number.h"
 
-enum { KEY_ONCE = 256, KEY_INTERVAL, KEY_SORT, KEY_REVERSE, KEY_FILTER };
+enum { KEY_ONCE = 256, KEY_INTERVAL, KEY_SORT, KEY_REVERSE, KEY_FILTER, KEY_JSON };
 
 #define INTERVAL_MS_MIN 100u
 #define INTERVAL_MS_MAX 3600000u
@@ -33,11 +33,13 @@ static const struct argp_option options[] = {
 	{"reverse", KEY_REVERSE, NULL, 0, "The other way round", 0},
 	{"filter", KEY_FILTER, "TEXT", 0, "Only programs with this in their name, class or pool",
 	 0},
+	COT_CLI_JSON(KEY_JSON, 0),
 	{0},
 };
 
 struct arguments {
 	struct cot_top_wish wish;
+	const char *json; /* NULL: not wanted */
 	bool once;
 };
 
@@ -83,6 +85,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case KEY_FILTER:
 		(void)snprintf(a->wish.view.filter, sizeof(a->wish.view.filter), "%s", arg);
 		return 0;
+	case KEY_JSON:
+		a->json = arg ? arg : "-";
+		return 0;
 	case ARGP_KEY_ARG:
 		argp_error(state, "'%s' is not an option", arg);
 		return 0;
@@ -105,29 +110,42 @@ static unsigned width_now(void)
 		       : 80;
 }
 
-static int print_once(const struct cot_top_view *view)
+static int print_picture(const json_t *stats, const struct cot_top_rows *rows,
+			 const struct cot_top_view *view)
 {
 	struct cot_top_picture picture;
-	struct cot_top_rows rows;
-	struct cot_error err = {{0}};
-	json_t *stats;
 	size_t i;
+	int rc = cot_top_picture_create(stats, rows, view, width_now(), &picture);
+
+	if (rc < 0)
+		return rc;
+	for (i = 0; i + 1 < picture.n; i++) /* without the keys */
+		(void)printf("%s\n", picture.line[i].text);
+	cot_top_picture_destroy(&picture);
+	return 0;
+}
+
+static int print_once(const struct arguments *a)
+{
+	struct cot_error err = {{0}};
+	struct cot_top_rows rows;
+	json_t *stats;
 	int rc = cot_show_query(COT_QUERY_STATS, &stats, &err);
 
 	if (rc < 0)
 		return cot_show_end(rc, NULL, NULL, &err);
-	rc = cot_top_rows_create(stats, view, &rows);
-	if (!rc) {
-		rc = cot_top_picture_create(stats, &rows, view, width_now(), &picture);
+	rc = cot_top_rows_create(stats, &a->wish.view, &rows);
+	if (rc < 0) {
+		(void)cot_error_set(&err, rc, "out of memory");
+	} else {
+		if (a->json)
+			rc = cot_cli_write_json(cot_top_json(&rows), a->json, &err);
+		else if ((rc = print_picture(stats, &rows, &a->wish.view)) < 0)
+			(void)cot_error_set(&err, rc, "out of memory");
 		cot_top_rows_destroy(&rows);
 	}
 	json_decref(stats);
-	if (rc < 0)
-		return cot_cli_end(cot_error_set(&err, rc, "out of memory"), &err);
-	for (i = 0; i + 1 < picture.n; i++) /* without the keys */
-		(void)printf("%s\n", picture.line[i].text);
-	cot_top_picture_destroy(&picture);
-	return COT_EXIT_OK;
+	return cot_cli_end(rc, &err);
 }
 
 int cot_cmd_top(int argc, char **argv)
@@ -142,7 +160,7 @@ int cot_cmd_top(int argc, char **argv)
 
 	if (cot_cli_parse(&argp, argc, argv, 0, &a))
 		return COT_EXIT_USAGE;
-	if (a.once || !isatty(STDOUT_FILENO) || !isatty(STDIN_FILENO))
-		return print_once(&a.wish.view);
+	if (a.once || a.json || !isatty(STDOUT_FILENO) || !isatty(STDIN_FILENO))
+		return print_once(&a);
 	return cot_top_interact(&a.wish);
 }

@@ -64,6 +64,9 @@ int cot_top_rows_create(const json_t *stats, const struct cot_top_view *view,
 			struct cot_top_rows *ret_rows);
 void cot_top_rows_destroy(struct cot_top_rows *rows);
 
+/* The rows as cotenant.top/1, for json_decref(); what is not known is left out. */
+json_t *cot_top_json(const struct cot_top_rows *rows);
+
 /* ---- lines ---- */
 
 enum cot_top_tone { COT_TOP_PLAIN, COT_TOP_HEAD, COT_TOP_BAD, COT_TOP_COLD };

@@ -58,3 +58,14 @@ const char *cot_nearest_hint(const struct cot_nearest *n, char buf[COT_NEAREST_H
 		(void)snprintf(buf, COT_NEAREST_HINT_MAX, " (did you mean '%s'?)", n->found);
 	return buf;
 }
+
+const char *cot_nearest_of(const char *word, const char *const *words, unsigned n,
+			   char buf[COT_NEAREST_HINT_MAX])
+{
+	struct cot_nearest near = {.word = word};
+	unsigned i;
+
+	for (i = 0; i < n; i++)
+		cot_nearest_try(&near, words[i]);
+	return cot_nearest_hint(&near, buf);
+}

@@ -20,5 +20,8 @@ void cot_nearest_try(struct cot_nearest *n, const char *candidate);
 #define COT_NEAREST_HINT_MAX 64
 /* " (did you mean 'blocks'?)", or nothing. */
 const char *cot_nearest_hint(const struct cot_nearest *n, char buf[COT_NEAREST_HINT_MAX]);
+/* The hint at the nearest of these words. */
+const char *cot_nearest_of(const char *word, const char *const *words, unsigned n,
+			   char buf[COT_NEAREST_HINT_MAX]);
 
 #endif

@@ -41,7 +41,11 @@ says "$work/err" "simulating: ended after "
 cmp -s "$work/out" "$work/quiet" || fail "--progress changes the outcome"
 
 # JSON is asked for in one way everywhere.
-for command in ps set freeze thaw stats policy explain doctor cdi sim compare sweep plan model ptx list inspect; do
+# (run becomes the program, and prints nothing of its own.)
+expect 0 --help
+sed -n '/^Commands:/,/^$/s/^  \([a-z][a-z-]*\) .*/\1/p' "$work/out" | grep -vxE 'run|help|reproduce' >"$work/commands"
+[ "$(wc -l <"$work/commands")" -ge 22 ] || fail "commands are missing: $(cat "$work/commands")"
+for command in $(cat "$work/commands"); do
 	expect 0 "$command" --help
 	says "$work/out" "--json[=FILE]"
 done
@@ -75,6 +79,13 @@ wrong "unknown scheduler 'pqp' (did you mean 'ppq'?)" sim "$work/s.yaml" --sched
 wrong "unknown command 'x'" help x
 wrong "unrecognized option '--bogus'" sim --bogus
 wrong "there is no option '--schedler' (did you mean '--scheduler'?)" sim --schedler ppq "$work/s.yaml"
+wrong "--class is 'bacth' (did you mean 'batch'?)" set x --class bacth
+wrong "--class is 'latncy' (did you mean 'latency'?)" profile --class latncy -- true
+wrong "unknown part 'powre' (did you mean 'power'?)" model powre
+expect 125 run --class latncy -- true
+says "$work/err" "the class is 'latncy' (did you mean 'latency'?)"
+expect 125 run --emulate h20 -- true
+says "$work/err" "the GPU to emulate is 'h20' (did you mean 'h200'?)"
 expect 125 run --solp -- true
 says "$work/err" "there is no option '--solp' (did you mean '--solo'?)"
 wrong "there is no study 'preemtion' (did you mean 'preemption'?)" reproduce preemtion

@@ -31,6 +31,21 @@ row() {
 # 512 blocks of 2 ms, twice: on 12 SMs, which hold 96 of them, no machine is faster than that.
 row 2 | awk '{ exit !(NF == 3 && $1 > 20000000 && $1 > $3) }' || fail "times: $(row 2)"
 
+"$COTENANT" profile --judge "$work/service" --json >"$work/out" || fail "judge --json: $?"
+python3 - "$work/out" <<'END' || fail "judge --json: $(cat "$work/out")"
+import json
+import sys
+known = json.load(open(sys.argv[1]))
+assert known["schema"] == "cotenant.profile/1" and known["class"] == "latency"
+assert len(known["times"]) == 6 and len(known["predictors"]) == 3
+assert known["times"][0]["sms"] == 12 and known["times"][0]["input"] == 8
+assert known["times"][1]["time_ms"] > 20
+assert known["predictors"][0]["error"]["mean"] >= 0
+END
+"$COTENANT" profile --judge "$work/service" --json="$work/service.json" >"$work/again" || fail "judge --json=FILE: $?"
+cmp -s "$work/out" "$work/service.json" || fail "judge --json=FILE: $(cat "$work/service.json")"
+[ ! -s "$work/again" ] || fail "judge --json=FILE prints: $(cat "$work/again")"
+
 # A batch program, and all parts that there are are far too many for a test.
 "$COTENANT" profile --class batch --parts 16,132 -o - -- "$PROGS/parts" --seconds 600 >"$work/out" 2>"$work/err" ||
 	fail "profile: $(cat "$work/err")"

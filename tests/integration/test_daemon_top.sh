@@ -25,6 +25,18 @@ done
 [ $? = 2 ] || fail "--interval 1ms is taken"
 "$COTENANT" top --once --filter nobody >"$work/out"
 says_not "$work/out" victim
+"$COTENANT" top --json --filter victim >"$work/out" || fail "--json: $?"
+python3 - "$work/out" <<'END' || fail "--json: $(cat "$work/out")"
+import json
+import sys
+top = json.load(open(sys.argv[1]))
+assert top["schema"] == "cotenant.top/1"
+victim, = top["programs"]
+assert victim["name"] == "victim" and victim["weight"] >= 1 and victim["frozen"] is False
+END
+"$COTENANT" top --json="$work/top.json" --filter nobody >"$work/out" || fail "--json=FILE: $?"
+[ ! -s "$work/out" ] || fail "--json=FILE prints, too: $(cat "$work/out")"
+says "$work/top.json" '"programs": []'
 
 if ! command -v tmux >/dev/null; then
 	echo "tmux is not here: top was not tried on a terminal"

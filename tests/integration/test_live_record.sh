@@ -39,8 +39,12 @@ says "$work/run.cot" '"change":"policy","from":"pools","to":"timeslice"'
 # At the limit, after a time, packed; and when the daemon ends.
 "$COTENANT" record -o "$work/small.cot" --interval 100ms --limit 64KiB --for 300s 2>"$work/said" &
 recorder=$!
-"$COTENANT" record -o "$work/packed.cot.gz" --for 0.5s 2>"$work/out" || fail "packed: $(cat "$work/out")"
+"$COTENANT" record -o "$work/packed.cot.gz" --for 0.5s --json="$work/said.json" 2>"$work/out" || fail "packed: $(cat "$work/out")"
 gzip -dc "$work/packed.cot.gz" | tail -n 1 | grep -q '"end":"time"' || fail "packed: no end"
+says "$work/said.json" '"schema": "cotenant.recorded/1"'
+says "$work/said.json" '"end": "time"'
+"$COTENANT" record -o "$work/one" --json="$work/one" 2>"$work/out"
+[ $? = 2 ] || fail "two into one file: $(cat "$work/out")"
 "$COTENANT" record -o "$work/left.cot" --interval 100ms 2>"$work/out" &
 left=$!
 wait "$recorder"

@@ -57,6 +57,17 @@ static void a_long_word_is_not_compared(void **state)
 	assert_non_null(n.found);
 }
 
+static void the_hint_is_at_the_nearest_of_a_list(void **state)
+{
+	static const char *const words[] = {"latency", "batch"};
+	char hint[COT_NEAREST_HINT_MAX];
+
+	(void)state;
+	assert_string_equal(cot_nearest_of("bacth", words, 2, hint), " (did you mean 'batch'?)");
+	assert_string_equal(cot_nearest_of("bacth", words, 1, hint), "");
+	assert_string_equal(cot_nearest_of("none", words, 2, hint), "");
+}
+
 static void the_hint_says_so(void **state)
 {
 	char text[COT_NEAREST_HINT_MAX];
@@ -74,6 +85,7 @@ int main(void)
 		cmocka_unit_test(the_nearest_word_is_found),
 		cmocka_unit_test(a_word_far_from_all_is_near_to_none),
 		cmocka_unit_test(a_long_word_is_not_compared),
+		cmocka_unit_test(the_hint_is_at_the_nearest_of_a_list),
 		cmocka_unit_test(the_hint_says_so),
 	};
 

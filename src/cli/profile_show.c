@@ -1,0 +1,126 @@
+/*
+ * What cotenant profile knows at its end, as text and as JSON.
+ */
+#include <errno.h>
+
+#include "base/compiler.h"
+#include "base/words.h"
+#include "cli/profile.h"
+#include "cli/show.h"
+#include "report/json.h"
+
+#define SEED   1u /* of the samples that predictors are tested with */
+#define SCHEMA "cotenant.profile/1"
+
+static const char *const predictors[COT_N_PREDICTORS] = {
+	[COT_PREDICTOR_TREE] = "tree",
+	[COT_PREDICTOR_KNN] = "3 nearest",
+	[COT_PREDICTOR_LINEAR] = "linear",
+};
+
+/* Inputs with times of their own: a batch program repeats the same. */
+static uint32_t n_inputs(const struct cot_knowledge *k)
+{
+	return k->cls == COT_CLASS_LATENCY ? k->n_inputs : 1;
+}
+
+static double time_ms(const struct cot_knowledge *k, uint32_t input, uint32_t x)
+{
+	const uint64_t *times =
+		k->cls == COT_CLASS_LATENCY ? k->inputs[input]->time_ns : k->repeats.time_ns;
+
+	return (double)times[x] / 1e6;
+}
+
+/* 0: any size. */
+static uint64_t size_of(const struct cot_knowledge *k, uint32_t input)
+{
+	return k->cls == COT_CLASS_LATENCY ? k->inputs[input]->size : 0;
+}
+
+void cot_profile_print_times(const struct cot_knowledge *k)
+{
+	const char *heads[] = {"SMS", "INPUT",
+			       k->cls == COT_CLASS_LATENCY ? "A REQUEST" : "A KERNEL"};
+	struct cot_table *t = cot_table_create_left(heads, COT_ARRAY_LEN(heads));
+	uint32_t i, x;
+
+	for (x = 0; x < k->n_quotas; x++)
+		for (i = 0; i < n_inputs(k); i++) {
+			cot_table_cell(t, "%u", k->sms[x]);
+			if (size_of(k, i))
+				cot_table_cell(t, "%llu", (unsigned long long)size_of(k, i));
+			else
+				cot_table_text(t, "");
+			cot_table_cell(t, "%.3f ms", time_ms(k, i, x));
+		}
+	cot_table_drop_empty(t);
+	cot_show_table(t);
+}
+
+static int judge(const struct cot_knowledge *k, struct cot_knowledge_errors *ret)
+{
+	return k->n_inputs < 2 || cot_knowledge_judge(k, SEED, ret) ? -EINVAL : 0;
+}
+
+int cot_profile_print_errors(const struct cot_knowledge *k)
+{
+	static const char *const heads[] = {"PREDICTED BY", "MEAN ERROR", "WORST",
+					    "OF OTHER INPUTS", "WORST"};
+	struct cot_knowledge_errors e;
+	struct cot_table *t;
+	unsigned i;
+
+	if (judge(k, &e))
+		return -EINVAL;
+	t = cot_table_create_left(heads, COT_ARRAY_LEN(heads));
+	for (i = 0; i < COT_N_PREDICTORS; i++) {
+		cot_table_text(t, predictors[i]);
+		cot_table_cell(t, "%.1f %%", 100 * e.random[i].mean);
+		cot_table_cell(t, "%.1f %%", 100 * e.random[i].worst);
+		cot_table_cell(t, "%.1f %%", 100 * e.by_input[i].mean);
+		cot_table_cell(t, "%.1f %%", 100 * e.by_input[i].worst);
+	}
+	cot_show_table(t);
+	return 0;
+}
+
+static json_t *times_json(const struct cot_knowledge *k)
+{
+	json_t *list = json_array(), *o;
+	uint32_t i, x;
+
+	for (x = 0; x < k->n_quotas; x++)
+		for (i = 0; i < n_inputs(k); i++) {
+			o = json_pack("{s:i, s:o}", "sms", (int)k->sms[x], "time_ms",
+				      cot_json_number(time_ms(k, i, x)));
+			if (size_of(k, i))
+				(void)json_object_set_new(o, "input",
+							  json_integer((json_int_t)size_of(k, i)));
+			(void)json_array_append_new(list, o);
+		}
+	return list;
+}
+
+static json_t *error_json(const struct cot_predictor_error *e)
+{
+	return json_pack("{s:o, s:o}", "mean", cot_json_number(e->mean), "worst",
+			 cot_json_number(e->worst));
+}
+
+json_t *cot_profile_json(const struct cot_knowledge *k, const char *path)
+{
+	struct cot_knowledge_errors e;
+	json_t *list = json_array();
+	unsigned i;
+
+	if (!judge(k, &e))
+		for (i = 0; i < COT_N_PREDICTORS; i++)
+			(void)json_array_append_new(
+				list, json_pack("{s:s, s:o, s:o}", "name", predictors[i], "error",
+						error_json(&e.random[i]), "error_of_other_inputs",
+						error_json(&e.by_input[i])));
+	return json_pack("{s:s, s:s, s:s, s:s, s:s, s:o, s:o}", "schema", SCHEMA, "file", path,
+			 "program", k->program, "class", cot_class_words[k->cls], "gpu", k->gpu,
+			 "times", times_json(k), "predictors", list);
+}
