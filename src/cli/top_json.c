@@ -14,7 +14,13 @@ static void put_text(json_t *o, const char *key, const char *text)
 static void put_number(json_t *o, const char *key, double number)
 {
 	if (number >= 0)
-		(void)json_object_set_new(o, key, json_real(number));
+		(void)json_object_set_new(o, key, cot_json_number(number));
+}
+
+static void put_count(json_t *o, const char *key, double number)
+{
+	if (number >= 0)
+		(void)json_object_set_new(o, key, json_integer((json_int_t)number));
 }
 
 static json_t *row_json(const struct cot_top_row *row)
@@ -24,10 +30,10 @@ static json_t *row_json(const struct cot_top_row *row)
 
 	put_text(o, "gpus", row->gpus);
 	put_text(o, "state", row->state);
-	put_number(o, "slice_us", row->slice_us);
-	put_number(o, "freezes", row->freezes);
+	put_count(o, "slice_us", row->slice_us);
+	put_count(o, "freezes", row->freezes);
 	if (row->is_pool) {
-		put_number(o, "programs", row->programs);
+		put_count(o, "programs", row->programs);
 		return o;
 	}
 	(void)json_object_set_new(o, "id", json_integer(row->id));
@@ -35,17 +41,17 @@ static json_t *row_json(const struct cot_top_row *row)
 	put_text(o, "class", row->class_);
 	put_text(o, "pool", row->pool);
 	put_text(o, "share", row->share);
-	put_number(o, "weight", row->weight);
-	put_number(o, "sms", row->sms);
-	put_number(o, "gpu_sms", row->gpu_sms);
+	put_count(o, "weight", row->weight);
+	put_count(o, "sms", row->sms);
+	put_count(o, "gpu_sms", row->gpu_sms);
 	put_number(o, "requests_per_s", row->per_second);
 	put_number(o, "p99_ms", row->p99_ms);
 	put_number(o, "target_p99_ms", row->target_ms);
 	put_number(o, "rate_of_alone", row->alone);
 	put_number(o, "launches_per_s", row->launches);
-	put_number(o, "evictions", row->evictions);
-	put_number(o, "memory_bytes", row->memory);
-	put_number(o, "memory_max_bytes", row->memory_max);
+	put_count(o, "evictions", row->evictions);
+	put_count(o, "memory_bytes", row->memory);
+	put_count(o, "memory_max_bytes", row->memory_max);
 	put_number(o, "mean_w", row->mean_w);
 	return o;
 }
