@@ -27,6 +27,7 @@ BEFORE = {
                                    "until_there train; until_there simulate; until_there api",
     "docs/how-to/operate.md": "STAND_IN=long; cotenant run --p99 5ms --name serve -- ./serve & cotenant run --name train -- "
                               "./serve & until_there serve; until_there train; STAND_IN=",
+    "docs/metrics.md": "STAND_IN=long; cotenant run --p99 5ms --name serve -- ./serve & until_there serve",
     "docs/record.md": "STAND_IN=long; cotenant run --p99 5ms --name serve -- ./serve & until_there serve",
 }
 
