@@ -143,7 +143,7 @@ void cot_meter_serve(int fd, const struct cot_meter_gpus *gpus)
 {
 	static struct cot_meter_answer answer;
 	void *devices[COT_METER_GPUS_MAX] = {NULL};
-	struct calls calls = {NULL};
+	static struct calls calls;
 	uint32_t i, n = gpus->n < COT_METER_GPUS_MAX ? gpus->n : COT_METER_GPUS_MAX;
 	bool opened = open_library(&calls, &answer);
 	ssize_t got;
