@@ -172,7 +172,7 @@ accounts job5 | grep -q 'gres/shard=1' || fail "accounts of job5: $(accounts job
 # Processes of this test's machine that are neither the daemon's nor Slurm's.
 ours() {
 	grep -lzF "COTENANT_RUNTIME_DIR=$COTENANT_RUNTIME_DIR" /proc/[0-9]*/environ 2>/dev/null | while IFS=/ read -r _ _ n _; do
-		cat "/proc/$n/cmdline" 2>/dev/null | tr '\0' ' '
+		{ tr '\0' ' ' <"/proc/$n/cmdline"; } 2>/dev/null
 		echo
 	done | grep -E 'progs/|cotenant-slurm-task'
 }
