@@ -11,6 +11,9 @@
 /* Until the policy has settled, and in the time that counts: at most so many for each second that
  * is wanted. So a mix takes a quarter of a second or less, whatever is in it. */
 #define INSTANTS_A_SECOND 16000.0
+/* Of a long list so many mixes are played that each gets less. */
+#define INSTANTS_OF_MANY 11000.0
+#define MANY_PROGRAMS	 32u
 /* Batch programs come later: the policy sees requests alone first. */
 #define BATCH_START_PS COT_PS_PER_S
 /* The time that counts has so many requests of each program, if that takes no longer than: */
@@ -153,7 +156,10 @@ static int run_until(struct play *y, struct cot_sim_host *h, uint64_t t_ps, doub
 {
 	struct cot_sim *sim = cot_sim_host_sim(h);
 	enum cot_sim_status status = COT_SIM_MORE;
-	uint32_t most = (uint32_t)(INSTANTS_A_SECOND * y->plan->seconds), n = 0;
+	bool many = y->plan->workload->n_programs > MANY_PROGRAMS;
+	uint32_t most =
+		(uint32_t)((many ? INSTANTS_OF_MANY : INSTANTS_A_SECOND) * y->plan->seconds);
+	uint32_t n = 0;
 
 	while (status == COT_SIM_MORE && n < most && cot_sim_now_ps(sim) < t_ps) {
 		status = cot_sim_host_run(h, 1);
