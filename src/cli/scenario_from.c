@@ -342,6 +342,10 @@ int cot_cmd_scenario_from(int argc, char **argv)
 		return COT_EXIT_USAGE;
 	cot_cli_catch_signals();
 	rc = cot_record_read(a.file, &job.record, NULL, &err);
+	if (rc < 0 && rc != -ENOMEM) {
+		cot_cli_complain("%s", err.text);
+		return COT_EXIT_USAGE;
+	}
 	if (!rc)
 		rc = choose_gpu(&a, &job.record, &err);
 	if (!rc)

@@ -96,6 +96,8 @@ expect 2 scenario-from none.cot
 says err "0 programs can be played"
 expect 2 scenario-from
 says err "no recording given"
+expect 2 scenario-from not-there.cot
+says "$work/err" "cannot read not-there.cot"
 expect 2 scenario-from run.cot --gpu=abacus
 says err "there is no GPU 'abacus'"
 expect 2 scenario-from run.cot -o run.cot
