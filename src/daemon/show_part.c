@@ -20,6 +20,7 @@ struct counts {
 	uint64_t n_cpu, cpu_ns, n_cpu_not;
 	uint64_t n_merged, n_merges, n_unmerged;
 	uint64_t n_templates_found, n_templates_made, n_templates_ignored, n_templates_not_kept;
+	uint64_t n_attached; /* processes that are now */
 };
 
 /* A shim may send any number; their sum may wrap, but is one of JSON's. */
@@ -60,6 +61,7 @@ static void add_pace(struct counts *c, const struct cot_msg_pace_counts *m)
 	c->n_templates_made += m->n_templates_made;
 	c->n_templates_ignored += m->n_templates_ignored;
 	c->n_templates_not_kept += m->n_templates_not_kept;
+	c->n_attached += m->n_attached;
 }
 
 static struct counts count(const struct conns *conns, const struct tenant *t)
@@ -172,12 +174,14 @@ static json_t *merging(const struct conns *conns, const struct tenant *t, const 
 {
 	json_t *o;
 
-	if (!c->n_merges && !c->n_unmerged && !c->n_templates_found && !c->n_templates_made)
+	if (!c->n_merges && !c->n_unmerged && !c->n_templates_found && !c->n_templates_made &&
+	    !c->n_attached)
 		return json_null();
 	o = json_object();
 	put_number(o, "launches", c->n_merged & INT64_MAX);
 	put_number(o, "into", c->n_merges & INT64_MAX);
 	put_number(o, "not", c->n_unmerged & INT64_MAX);
+	put_number(o, "attached", c->n_attached & INT64_MAX);
 	put(o, "why_not", merge_reasons(conns, t));
 	put(o, "templates", templates(c));
 	return o;

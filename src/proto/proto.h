@@ -508,6 +508,8 @@ struct cot_msg_pace_counts {
 	uint64_t n_templates_made;     /* ... and that were rewritten */
 	uint64_t n_templates_ignored;  /* files in it that were damaged, or another's */
 	uint64_t n_templates_not_kept; /* that it could not take */
+	/* And older ones not more than that. */
+	uint64_t n_attached; /* to a backend: 1 or 0 */
 };
 
 /* What the process has of the GPU's memory; each message replaces the one before. */
@@ -629,7 +631,7 @@ _Static_assert(sizeof(struct cot_msg_parts) == 40, "layout");
 _Static_assert(sizeof(struct cot_msg_place) == 32, "layout");
 _Static_assert(sizeof(struct cot_msg_placed) == 32, "layout");
 _Static_assert(sizeof(struct cot_msg_part_counts) == 48, "layout");
-_Static_assert(sizeof(struct cot_msg_pace_counts) == 168, "layout");
+_Static_assert(sizeof(struct cot_msg_pace_counts) == 176, "layout");
 _Static_assert(sizeof(struct cot_msg_memory) == 56, "layout");
 _Static_assert(sizeof(struct cot_msg_query_copy) == 32, "layout");
 _Static_assert(sizeof(struct cot_msg_copies) == 32, "layout");

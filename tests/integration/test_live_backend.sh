@@ -87,6 +87,7 @@ with p1 --kernel 0
 with p2 --kernel 1
 expect_merged p1
 expect_merged p2
+has p1 attached 1 || fail "p1 is not attached: $("$COTENANT" ps --json)"
 ends p1 p2
 says "$work/run/backend-it.log" "in one: yes"
 

@@ -54,6 +54,7 @@ void cot_shim_backend_lose(const char *why)
 	if (!atomic_compare_exchange_strong(&state, &attached, NONE))
 		return;
 	cot_log(COT_LOG_INFO, "no backend any longer: %s", why);
+	cot_shim_count_attached(false);
 	/* It need not wait for us either. */
 	(void)shutdown(cot_shim_attached.socket, SHUT_RDWR);
 	cot_shim_backend_settle();
@@ -285,6 +286,8 @@ bool cot_shim_backend_is_there(void)
 			cot_log(COT_LOG_INFO, "attached to the backend at %s",
 				cot_shim_settings.backend);
 	}
+	if (cot_shim_backend_is_attached())
+		cot_shim_count_attached(true);
 	pthread_mutex_unlock(&cot_shim_backend_lock);
 	return cot_shim_backend_is_attached();
 }

@@ -18,6 +18,7 @@ struct counts {
 	_Atomic uint64_t cpu, cpu_ns, cpu_not;
 	_Atomic uint64_t copies, copies_ns;
 	_Atomic uint64_t merged, merges, unmerged, templates[COT_SHIM_N_TEMPLATE];
+	_Atomic uint64_t attached, attachings; /* the second: how often the first has changed */
 };
 
 static struct counts counts;
@@ -129,6 +130,13 @@ void cot_shim_count_merged(unsigned n)
 {
 	add(&counts.merged, n);
 	add(&counts.merges, 1);
+	wake_listener();
+}
+
+void cot_shim_count_attached(bool attached)
+{
+	atomic_store(&counts.attached, attached);
+	add(&counts.attachings, 1);
 	wake_listener();
 }
 
@@ -247,7 +255,7 @@ static uint64_t sum_of_pace(void)
 	return get(&counts.paced) + get(&counts.pace_waits) + get(&counts.pace_failed) +
 	       get(&counts.held) + get(&counts.lapsed) + get(&counts.cpu) + get(&counts.cpu_not) +
 	       get(&counts.copies) + get(&counts.merges) + get(&counts.unmerged) +
-	       sum_of_templates();
+	       get(&counts.attachings) + sum_of_templates();
 }
 
 bool cot_shim_counts_changed(void)
@@ -324,6 +332,7 @@ size_t cot_shim_counts_fill_pace(void *packet, bool always)
 	m->n_templates_made = get(&counts.templates[COT_SHIM_TEMPLATE_MADE]);
 	m->n_templates_ignored = get(&counts.templates[COT_SHIM_TEMPLATE_IGNORED]);
 	m->n_templates_not_kept = get(&counts.templates[COT_SHIM_TEMPLATE_NOT_KEPT]);
+	m->n_attached = get(&counts.attached);
 	if (!now || (atomic_exchange(&counts.told_pace, now) == now && !always))
 		return 0;
 	return sizeof(*m);

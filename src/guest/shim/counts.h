@@ -34,6 +34,7 @@ void cot_shim_count_held(uint64_t ns, bool lapsed);
 void cot_shim_count_cpu(enum cot_shim_why why, uint64_t ns);
 /* One launch of so many; one that went as it is, and why. */
 void cot_shim_count_merged(unsigned n);
+void cot_shim_count_attached(bool attached); /* to a backend; or no longer */
 /* A module for merged launches: from the store; rewritten here; besides, a file that was left out,
  * and one that could not be kept. */
 enum cot_shim_template {
