@@ -55,7 +55,7 @@ complete_as "batch latency" set --class = ""
 complete_as "--weight=" set --w
 complete_as "--format= --help --json --usage --version --wide" stats --
 complete_as "prometheus table" stats --format ""
-complete_as "--block=" run --b
+complete_as "--block=" run --bl
 complete_as "parts pools" policy p
 complete_as "auto" policy a
 complete_as "--json" policy --js
