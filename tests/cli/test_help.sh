@@ -45,6 +45,7 @@ cmp -s "$work/out" "$work/quiet" || fail "--progress changes the outcome"
 expect 0 --help
 sed -n '/^Commands:/,/^$/s/^  \([a-z][a-z-]*\) .*/\1/p' "$work/out" | grep -vxE 'run|help|reproduce' >"$work/commands"
 [ "$(wc -l <"$work/commands")" -ge 22 ] || fail "commands are missing: $(cat "$work/commands")"
+# shellcheck disable=SC2013 # words
 for command in $(cat "$work/commands"); do
 	expect 0 "$command" --help
 	says "$work/out" "--json[=FILE]"

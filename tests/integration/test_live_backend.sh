@@ -66,6 +66,7 @@ ends() {
 }
 
 backend_pid() {
+	# shellcheck disable=SC2013 # words
 	for process in $(grep -lzxsF "$work/run/backend-it.sock" /proc/[0-9]*/cmdline); do
 		echo "$process" | cut -d / -f 3
 	done
