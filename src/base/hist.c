@@ -56,22 +56,40 @@ static double mean_of(const struct bucket *b, uint64_t lowest)
 	return (double)(lowest + b->excess / b->n) + (double)(b->excess % b->n) / (double)b->n;
 }
 
-double cot_hist_quantile(const struct cot_hist *h, double q)
+/* The ceil(q * n)-th smallest. */
+static uint64_t rank_of(const struct cot_hist *h, double q)
 {
-	uint64_t rank, seen = 0;
-	unsigned i;
+	uint64_t rank = (uint64_t)(q * (double)h->n);
 
-	if (!h->n)
-		return 0.0;
-	rank = (uint64_t)(q * (double)h->n);
 	if ((double)rank < q * (double)h->n)
 		rank++;
-	if (rank < 1)
-		rank = 1;
-	for (i = 0; i < N_BUCKETS; i++) {
-		seen += h->buckets[i].n;
-		if (seen >= rank)
-			return mean_of(&h->buckets[i], cot_bucket_lowest(i, SUB_BITS));
+	return rank < 1 ? 1 : rank;
+}
+
+void cot_hist_quantiles(const struct cot_hist *h, const double *q, unsigned n, double *ret_values)
+{
+	uint64_t seen = 0;
+	unsigned bucket = 0, i;
+
+	for (i = 0; i < n; i++) {
+		uint64_t rank = rank_of(h, q[i]);
+
+		while (bucket < N_BUCKETS && seen + h->buckets[bucket].n < rank)
+			seen += h->buckets[bucket++].n;
+		if (!h->n)
+			ret_values[i] = 0.0;
+		else if (bucket < N_BUCKETS)
+			ret_values[i] =
+				mean_of(&h->buckets[bucket], cot_bucket_lowest(bucket, SUB_BITS));
+		else
+			ret_values[i] = (double)h->max;
 	}
-	return (double)h->max;
+}
+
+double cot_hist_quantile(const struct cot_hist *h, double q)
+{
+	double value;
+
+	cot_hist_quantiles(h, &q, 1, &value);
+	return value;
 }

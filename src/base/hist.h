@@ -19,5 +19,7 @@ uint64_t cot_hist_max(const struct cot_hist *h); /* 0 when empty */
 
 /* Nearest rank: the ceil(q * n)-th smallest value; q in (0, 1]. 0 when empty. */
 double cot_hist_quantile(const struct cot_hist *h, double q);
+/* The same of n of them, which ascend, in one look at the histogram. */
+void cot_hist_quantiles(const struct cot_hist *h, const double *q, unsigned n, double *ret_values);
 
 #endif

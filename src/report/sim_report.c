@@ -396,6 +396,7 @@ static int responses(const struct cot_sim_summary *s, FILE *out)
 				"arrivals, from the moment when it enqueues work for the GPU until "
 				"all of it is done.");
 	response_times(s, out);
+	cot_sim_spread_html(s, out);
 	return cot_table_html(t, out);
 }
 

@@ -11,6 +11,7 @@
 static void add(struct cot_sim_summary *s, uint32_t i, const struct cot_sim_host_times *t)
 {
 	double ps_per_us = (double)COT_PS_PER_US;
+	unsigned level;
 
 	s->responses[i] = (struct cot_response_summary){
 		.n = t->n_responses,
@@ -23,6 +24,8 @@ static void add(struct cot_sim_summary *s, uint32_t i, const struct cot_sim_host
 		.max_us = cot_us_from_ps(t->response_max_ps),
 		.service_p99_us = t->service_p99_ps / ps_per_us,
 	};
+	for (level = 0; level < COT_SIM_LEVELS; level++)
+		s->responses[i].levels_us[level] = t->response_levels_ps[level] / ps_per_us;
 	s->has_targets |= s->responses[i].has_limit;
 	s->has_arrivals |= s->sc->apps[i].arrivals.per_s > 0.0;
 }

@@ -37,6 +37,7 @@ struct cot_response_summary {
 	double limit_us;
 	double p50_us, p95_us, p99_us, max_us; /* 0 without responses */
 	double service_p99_us;
+	double levels_us[COT_SIM_LEVELS]; /* see cot_sim_level() */
 };
 
 struct cot_sim_summary {
@@ -75,6 +76,9 @@ double cot_sim_dram_bps(const struct cot_sim_summary *s);
 void cot_sim_summarize_responses(struct cot_sim_summary *s, const struct cot_sim_host *host);
 /* Adds response times of a simulation without a policy. */
 void cot_sim_summarize_measures(struct cot_sim_summary *s, const struct host_measures *m);
+/* How many took how long, a curve for each app, as HTML (sim_spread.c). Nothing without responses.
+ */
+void cot_sim_spread_html(const struct cot_sim_summary *s, FILE *out);
 /* They as a table, for text and HTML. NULL when out of memory. */
 struct cot_table *cot_sim_responses_table(const struct cot_sim_summary *s);
 /* Instructions per cycle, goals, bandwidth; only of scenarios with kernels that say what they do.

@@ -329,7 +329,7 @@ void cot_svg_lines(FILE *out, const struct cot_line_chart *chart)
 	grow(&max, chart->reference);
 	if (!(f.x_max > f.x_min))
 		f.x_max = f.x_min + 1.0;
-	f.y_max = y_top(max);
+	f.y_max = chart->y_max > 0.0 ? chart->y_max : y_top(max);
 	open_chart(&f, chart->title, chart->y_label, chart->n_series, chart->series, 44.0);
 	x_axis(&f, chart->x_label);
 	reference_line(&f, chart->reference);

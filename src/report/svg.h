@@ -35,6 +35,7 @@ struct cot_line_chart {
 	const bool *dashed; /* per series; NULL: none */
 	bool markers;
 	double reference; /* NAN: none */
+	double y_max;	  /* the top of the y axis; 0: as the values need */
 };
 
 void cot_svg_lines(FILE *out, const struct cot_line_chart *chart);

@@ -80,6 +80,11 @@ unsigned cot_sim_host_explain(struct cot_sim_host *h, uint32_t app,
 
 /* Times of one application. A turnaround is one run of its program; host_measure.h says what a
  * response and a service are. */
+/* How responses are spread: what the quickest took, 1 of 100, and so on up to 99 and 99.9. */
+#define COT_SIM_LEVELS 101u
+/* The part of the responses that took no longer, of a level. */
+double cot_sim_level(unsigned level);
+
 struct cot_sim_host_times {
 	uint64_t n_runs, n_responses;
 	uint64_t limit_ps; /* what the app's target allows; UINT64_MAX: it has none, or not known */
@@ -87,6 +92,7 @@ struct cot_sim_host_times {
 	double run_p50_ps, run_p99_ps;
 	double response_p50_ps, response_p95_ps, response_p99_ps;
 	uint64_t response_max_ps;
+	double response_levels_ps[COT_SIM_LEVELS];
 	double service_p50_ps, service_p99_ps;
 };
 

@@ -203,6 +203,21 @@ uint64_t cot_sim_host_measure_due_ps(const struct host_measures *m)
 	return due_ns < UINT64_MAX / PS_PER_NS ? due_ns * PS_PER_NS : UINT64_MAX;
 }
 
+double cot_sim_level(unsigned level)
+{
+	return level < COT_SIM_LEVELS - 1 ? level / 100.0 : 0.999;
+}
+
+static void levels(const struct cot_hist *h, double *ret_ps)
+{
+	double q[COT_SIM_LEVELS];
+	unsigned i;
+
+	for (i = 0; i < COT_SIM_LEVELS; i++)
+		q[i] = cot_sim_level(i);
+	cot_hist_quantiles(h, q, COT_SIM_LEVELS, ret_ps);
+}
+
 void cot_sim_host_measure_times(const struct host_measures *m, uint32_t app,
 				struct cot_sim_host_times *ret_times)
 {
@@ -222,6 +237,7 @@ void cot_sim_host_measure_times(const struct host_measures *m, uint32_t app,
 		.service_p50_ps = cot_hist_quantile(a->services, 0.50),
 		.service_p99_ps = cot_hist_quantile(a->services, 0.99),
 	};
+	levels(a->responses, ret_times->response_levels_ps);
 }
 
 /* ---- without a host ---- */

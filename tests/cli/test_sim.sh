@@ -87,6 +87,9 @@ done
 says "$work/d/r.html" "Under the policy pools"
 says "$work/d/r.html" "<h1>policy.yaml under pools</h1>"
 says "$work/d/r.html" "Response times of every application"
+says_not "$work/d/r.html" "% of the requests took no longer"
+"$COTENANT" sim "$SOURCE_DIR/scenarios/slo.yaml" --report "$work/d/many.html" >"$work/out" || fail "slo.yaml"
+says "$work/d/many.html" "% of the requests took no longer"
 
 # With parts: who had which SMs, in all four forms at once. Without, nothing of it.
 grep -q "Parts of the GPU" "$work/d/r.html" && fail "parts without a policy that places"

@@ -53,13 +53,21 @@ static void small_values_are_exact(void **state)
  */
 static void rank_is_rounded_up(void **state)
 {
+	static const double several[] = {0.0, 0.4, 0.41, 0.5, 1.0};
 	struct cot_hist *h = *state;
+	double values[5];
 	uint64_t v;
 
 	for (v = 10; v <= 50; v += 10)
 		cot_hist_add(h, v);
 	assert_near(cot_hist_quantile(h, 0.4), 20.0, 0.0);
 	assert_near(cot_hist_quantile(h, 0.41), 30.0, 0.0);
+	cot_hist_quantiles(h, several, 5, values);
+	assert_near(values[0], 10.0, 0.0);
+	assert_near(values[1], 20.0, 0.0);
+	assert_near(values[2], 30.0, 0.0);
+	assert_near(values[3], 30.0, 0.0);
+	assert_near(values[4], 50.0, 0.0);
 	assert_near(cot_hist_quantile(h, 0.5), 30.0, 0.0);
 	assert_near(cot_hist_quantile(h, 0.81), 50.0, 0.0);
 }
