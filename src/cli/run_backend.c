@@ -76,7 +76,8 @@ static int find(const char *name, struct paths *p, struct cot_error *err)
 	return rc;
 }
 
-/* In the child: not the program's libraries, and nothing of what it has open. */
+/* In the child: not the program's libraries, and nothing of what it has open. It is none of its
+ * processes: else the program would be there for as long as the backend. */
 static void become(const struct cot_run_backend *b, const struct paths *p)
 {
 	const char *window = getenv("COTENANT_MERGE_US"), *merge = getenv("COTENANT_MERGE");
@@ -85,6 +86,7 @@ static void become(const struct cot_run_backend *b, const struct paths *p)
 
 	put_back("LD_PRELOAD", b->preload);
 	put_back("LD_LIBRARY_PATH", b->path);
+	put_back("COTENANT_TENANT", NULL);
 	if (window && *window) {
 		argv[n++] = "--window";
 		argv[n++] = window;

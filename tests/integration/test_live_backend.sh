@@ -66,9 +66,10 @@ ends() {
 }
 
 backend_pid() {
-	# shellcheck disable=SC2013 # words
-	for process in $(grep -lzxsF "$work/run/backend-it.sock" /proc/[0-9]*/cmdline); do
-		echo "$process" | cut -d / -f 3
+	for process in /proc/[0-9]*; do
+		case $(readlink "$process/exe" 2>/dev/null) in
+		*/cotenant-backend) grep -qzxsF "$work/run/backend-it.sock" "$process/cmdline" && echo "${process#/proc/}" ;;
+		esac
 	done
 }
 

@@ -13,7 +13,7 @@
 #define FDS_MAX	    2
 #define HOST_MAPPED 2 /* CU_MEMHOSTREGISTER_DEVICEMAP */
 
-int backend_page_make(struct backend *b, struct cot_backend_page **ret, CUdeviceptr *ret_on_gpu)
+int cot_backend_page_make(struct backend *b, struct cot_backend_page **ret, CUdeviceptr *ret_on_gpu)
 {
 	int fd = memfd_create("cotenant-backend", MFD_CLOEXEC);
 	size_t bytes = COT_BACKEND_PAGE_BYTES;
@@ -42,7 +42,7 @@ int backend_page_make(struct backend *b, struct cot_backend_page **ret, CUdevice
 	return fd;
 }
 
-uint32_t backend_clients_count(const struct backend *b)
+uint32_t cot_backend_clients_count(const struct backend *b)
 {
 	uint32_t i, n = 0;
 
@@ -53,14 +53,14 @@ uint32_t backend_clients_count(const struct backend *b)
 
 static void tell_count(struct backend *b)
 {
-	uint32_t n = backend_clients_count(b), i;
+	uint32_t n = cot_backend_clients_count(b), i;
 
 	for (i = 0; i < COT_BACKEND_CLIENTS; i++)
 		if (b->clients[i].page)
 			atomic_store(&b->clients[i].page->n_others, n ? n - 1 : 0);
 }
 
-void backend_client_accept(struct backend *b)
+void cot_backend_client_accept(struct backend *b)
 {
 	int fd = accept4(b->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 	struct epoll_event event = {.events = EPOLLIN};
@@ -148,7 +148,7 @@ static bool take_module(struct backend *b, struct backend_client *c,
 		return false;
 	}
 	text[bytes] = '\0';
-	c->modules[m->module.module] = backend_code_of(b, text, bytes);
+	c->modules[m->module.module] = cot_backend_code_of(b, text, bytes);
 	return true;
 }
 
@@ -156,7 +156,7 @@ static bool take_kernel(struct backend *b, struct backend_client *c,
 			const struct cot_backend_message *m)
 {
 	struct backend_code *code = c->modules[m->kernel.module];
-	struct backend_kernel *k = code ? backend_kernel_of(b, code, m->kernel.name) : NULL;
+	struct backend_kernel *k = code ? cot_backend_kernel_of(b, code, m->kernel.name) : NULL;
 	enum cot_backend_why why = k ? k->why : COT_BACKEND_WHY_KERNEL;
 
 	c->kernels[m->kernel.kernel] = why == COT_BACKEND_WHY_NOT ? k : NULL;
@@ -224,7 +224,7 @@ static bool welcome(struct backend *b, struct backend_client *c,
 		backend_say("there are no addresses for program %d", c->pid);
 		return false;
 	}
-	page = backend_page_make(b, &c->page, &c->page_on_gpu);
+	page = cot_backend_page_make(b, &c->page, &c->page_on_gpu);
 	if (page < 0) {
 		c->page = NULL;
 		return false;
@@ -282,7 +282,7 @@ static ssize_t receive(int socket, struct cot_backend_message *m, int *ret_fd)
 	return n < 0 ? -errno : n;
 }
 
-void backend_client_read(struct backend *b, struct backend_client *c)
+void cot_backend_client_read(struct backend *b, struct backend_client *c)
 {
 	uint64_t window = c->welcome ? cot_backend_window((uint32_t)(c - b->clients)) : 0;
 	struct cot_backend_message m;
@@ -299,10 +299,10 @@ void backend_client_read(struct backend *b, struct backend_client *c)
 	if (good)
 		atomic_fetch_add(&c->page->n_handled, 1);
 	else
-		backend_client_leave(b, c);
+		cot_backend_client_leave(b, c);
 }
 
-void backend_client_leave(struct backend *b, struct backend_client *c)
+void cot_backend_client_leave(struct backend *b, struct backend_client *c)
 {
 	if (c->welcome)
 		backend_say("program %d has left", c->pid);
@@ -312,7 +312,7 @@ void backend_client_leave(struct backend *b, struct backend_client *c)
 	c->welcome = false;
 	c->gone = true;
 	tell_count(b);
-	backend_clients_clear(b);
+	cot_backend_clients_clear(b);
 }
 
 static void clear(struct backend *b, struct backend_client *c)
@@ -330,7 +330,7 @@ static void clear(struct backend *b, struct backend_client *c)
 	c->reserved = reserved;
 }
 
-void backend_clients_clear(struct backend *b)
+void cot_backend_clients_clear(struct backend *b)
 {
 	struct backend_client *c;
 

@@ -21,7 +21,7 @@ static struct backend_code *codes;
 static struct backend_kernel *kernels;
 static struct backend_pair *pairs;
 
-struct backend_code *backend_code_of(struct backend *b, char *text, size_t bytes)
+struct backend_code *cot_backend_code_of(struct backend *b, char *text, size_t bytes)
 {
 	struct backend_code *code;
 
@@ -105,8 +105,8 @@ static enum cot_backend_why prepare(struct backend *b, struct backend_kernel *k)
 	return k->alone && k->batch ? COT_BACKEND_WHY_NOT : COT_BACKEND_WHY_KERNEL;
 }
 
-struct backend_kernel *backend_kernel_of(struct backend *b, struct backend_code *code,
-					 const char *name)
+struct backend_kernel *cot_backend_kernel_of(struct backend *b, struct backend_code *code,
+					     const char *name)
 {
 	struct backend_kernel *k;
 
@@ -126,8 +126,8 @@ struct backend_kernel *backend_kernel_of(struct backend *b, struct backend_code 
 
 /* ---- two kernels in one grid ---- */
 
-const struct backend_pair *backend_pair_find(const struct backend_kernel *a,
-					     const struct backend_kernel *b)
+const struct backend_pair *cot_backend_pair_find(const struct backend_kernel *a,
+						 const struct backend_kernel *b)
 {
 	const struct backend_pair *p = pairs;
 
@@ -221,8 +221,8 @@ static CUfunction find_made(struct backend *b, const struct backend_kernel *firs
 					   : NULL;
 }
 
-void backend_pair_make(struct backend *b, const struct backend_kernel *first,
-		       const struct backend_kernel *second)
+void cot_backend_pair_make(struct backend *b, const struct backend_kernel *first,
+			   const struct backend_kernel *second)
 {
 	struct backend_pair *p = calloc(1, sizeof(*p));
 

@@ -35,19 +35,19 @@ static struct cot_backend_slot *slot_of(struct backend *b, const struct cot_gath
 	return &b->clients[e->client].page->slots[e->slot];
 }
 
-bool backend_is_idle(const struct backend *b)
+bool cot_backend_is_idle(const struct backend *b)
 {
 	return atomic_load(&b->own->done) >= b->number;
 }
 
-CUresult backend_failed(struct backend *b)
+CUresult cot_backend_failed(struct backend *b)
 {
 	CUresult rc = b->cuda.cuStreamQuery(b->stream);
 
 	return rc == CUDA_ERROR_NOT_READY ? CUDA_SUCCESS : rc;
 }
 
-void backend_tell_fault(struct backend *b, CUresult fault)
+void cot_backend_tell_fault(struct backend *b, CUresult fault)
 {
 	struct backend_client *c;
 
@@ -165,7 +165,7 @@ static bool launch(struct backend *b, struct set *s)
 	if (rc) {
 		/* It has not begun, if it is not an earlier one that failed. */
 		give_back(b, s, COT_BACKEND_WHY_REFUSED);
-		return !backend_failed(b);
+		return !cot_backend_failed(b);
 	}
 	rc = write_numbers(b, s);
 	for (i = 0; i < s->n; i++) {
@@ -266,7 +266,7 @@ static bool decide_single(struct backend *b, struct set *s)
 
 		if (other == k)
 			continue;
-		pair = backend_pair_find(k, other);
+		pair = cot_backend_pair_find(k, other);
 		if (!pair)
 			unknown = other;
 		if (!pair || !pair->function)
@@ -276,11 +276,11 @@ static bool decide_single(struct backend *b, struct set *s)
 	}
 	give_back(b, s, COT_BACKEND_WHY_ALONE);
 	if (unknown)
-		backend_pair_make(b, k, unknown);
+		cot_backend_pair_make(b, k, unknown);
 	return true;
 }
 
-bool backend_decide(struct backend *b)
+bool cot_backend_decide(struct backend *b)
 {
 	struct set s = {.n = cot_gather_like_oldest(&b->gather, s.at)};
 

@@ -137,7 +137,7 @@ static int open_gpu(struct backend *b, struct cot_error *err)
 		return rc;
 	memcpy(b->gpu, &uuid, sizeof(b->gpu));
 	b->n_sms = n > 0 ? (uint32_t)n : 1;
-	n = backend_page_make(b, &b->own, &b->own_on_gpu);
+	n = cot_backend_page_make(b, &b->own, &b->own_on_gpu);
 	if (n < 0)
 		return cot_error_set(err, -EIO, "the driver does not take memory of the host");
 	close(n);
@@ -295,7 +295,7 @@ int main(int argc, char **argv)
 		return rc == -EBUSY ? STATUS_THERE : 1;
 	}
 	tell_status(ready, 0);
-	rc = backend_serve(&b);
+	rc = cot_backend_serve(&b);
 	(void)unlink(a.socket);
 	return rc;
 }

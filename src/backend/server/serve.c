@@ -62,11 +62,11 @@ static void handle_events(struct backend *b, int timeout_ms)
 		struct backend_client *c = events[i].data.ptr;
 
 		if (events[i].data.ptr == &b->listener)
-			backend_client_accept(b);
+			cot_backend_client_accept(b);
 		else if (events[i].data.ptr == &b->wake)
 			(void)!read(b->wake, &rings, sizeof(rings));
 		else if (c->fd >= 0)
-			backend_client_read(b, c);
+			cot_backend_client_read(b, c);
 	}
 }
 
@@ -76,18 +76,18 @@ static void sleep_some(struct backend *b, uint64_t now_ns)
 	for_all(b, true);
 	/* One that was posted before its program could see that we sleep. */
 	if (!look_at_pages(b, now_ns))
-		handle_events(b, backend_is_idle(b) ? SLEEP_MS : 1);
+		handle_events(b, cot_backend_is_idle(b) ? SLEEP_MS : 1);
 	for_all(b, false);
 }
 
 static bool is_over(struct backend *b, uint64_t now_ns, uint64_t *empty_ns)
 {
-	if (backend_clients_count(b) || !backend_is_idle(b))
+	if (cot_backend_clients_count(b) || !cot_backend_is_idle(b))
 		*empty_ns = now_ns;
 	return now_ns - *empty_ns >= b->idle_ns;
 }
 
-int backend_serve(struct backend *b)
+int cot_backend_serve(struct backend *b)
 {
 	uint64_t now_ns = backend_now_ns(), last_ns = now_ns, asked_ns = now_ns, empty_ns = now_ns;
 	uint32_t turns = 0;
@@ -99,11 +99,11 @@ int backend_serve(struct backend *b)
 		if (look_at_pages(b, now_ns))
 			last_ns = now_ns;
 		while (good && cot_gather_due(&b->gather, b->window_ns, now_ns) <= now_ns)
-			good = backend_decide(b);
+			good = cot_backend_decide(b);
 		if (now_ns - asked_ns > LOOK_NS) {
 			asked_ns = now_ns;
-			fault = backend_is_idle(b) ? CUDA_SUCCESS : backend_failed(b);
-			backend_clients_clear(b);
+			fault = cot_backend_is_idle(b) ? CUDA_SUCCESS : cot_backend_failed(b);
+			cot_backend_clients_clear(b);
 		}
 		if (!b->gather.n && now_ns - last_ns > AWAKE_NS)
 			sleep_some(b, now_ns);
@@ -113,9 +113,9 @@ int backend_serve(struct backend *b)
 			(void)sched_yield();
 	}
 	if (!good && !fault)
-		fault = backend_failed(b);
+		fault = cot_backend_failed(b);
 	if (fault)
-		backend_tell_fault(b, fault);
+		cot_backend_tell_fault(b, fault);
 	backend_say("%llu launches were merged into %llu, %llu went back",
 		    (unsigned long long)b->n_merged, (unsigned long long)b->n_merges,
 		    (unsigned long long)b->n_back);

@@ -89,42 +89,43 @@ void backend_say(const char *format, ...) COT_PRINTF(1, 2);
 /* ---- serve.c ---- */
 
 /* Serves until nobody has been there for idle_ns, or a launch has failed. The exit status. */
-int backend_serve(struct backend *b);
+int cot_backend_serve(struct backend *b);
 
 /* ---- client.c ---- */
 
 /* Memory of both, which the GPU writes to. -1: none. */
-int backend_page_make(struct backend *b, struct cot_backend_page **ret, CUdeviceptr *ret_on_gpu);
-void backend_client_accept(struct backend *b);
+int cot_backend_page_make(struct backend *b, struct cot_backend_page **ret,
+			  CUdeviceptr *ret_on_gpu);
+void cot_backend_client_accept(struct backend *b);
 /* A message is there, or the end. */
-void backend_client_read(struct backend *b, struct backend_client *c);
-void backend_client_leave(struct backend *b, struct backend_client *c);
+void cot_backend_client_read(struct backend *b, struct backend_client *c);
+void cot_backend_client_leave(struct backend *b, struct backend_client *c);
 /* What those that have left had, once their launches have ended. */
-void backend_clients_clear(struct backend *b);
-uint32_t backend_clients_count(const struct backend *b);
+void cot_backend_clients_clear(struct backend *b);
+uint32_t cot_backend_clients_count(const struct backend *b);
 
 /* ---- code.c ---- */
 
 /* The text's; the same one for the same text. Takes over `text`. NULL: out of memory. */
-struct backend_code *backend_code_of(struct backend *b, char *text, size_t bytes);
-struct backend_kernel *backend_kernel_of(struct backend *b, struct backend_code *code,
-					 const char *name);
-/* The pair in either order. NULL: nobody has asked for it before; see backend_pair_make(). */
-const struct backend_pair *backend_pair_find(const struct backend_kernel *a,
-					     const struct backend_kernel *b);
+struct backend_code *cot_backend_code_of(struct backend *b, char *text, size_t bytes);
+struct backend_kernel *cot_backend_kernel_of(struct backend *b, struct backend_code *code,
+					     const char *name);
+/* The pair in either order. NULL: nobody has asked for it before; see cot_backend_pair_make(). */
+const struct backend_pair *cot_backend_pair_find(const struct backend_kernel *a,
+						 const struct backend_kernel *b);
 /* May take as long as a compiler. */
-void backend_pair_make(struct backend *b, const struct backend_kernel *first,
-		       const struct backend_kernel *second);
+void cot_backend_pair_make(struct backend *b, const struct backend_kernel *first,
+			   const struct backend_kernel *second);
 
 /* ---- launch.c ---- */
 
 /* Decides about the oldest launch, and those that go with it. False: the GPU has failed. */
-bool backend_decide(struct backend *b);
+bool cot_backend_decide(struct backend *b);
 /* Whether all of its launches have ended. */
-bool backend_is_idle(const struct backend *b);
+bool cot_backend_is_idle(const struct backend *b);
 /* The error of a launch that failed; 0: none has. */
-CUresult backend_failed(struct backend *b);
+CUresult cot_backend_failed(struct backend *b);
 /* Tells those whose launches were in it. */
-void backend_tell_fault(struct backend *b, CUresult fault);
+void cot_backend_tell_fault(struct backend *b, CUresult fault);
 
 #endif
