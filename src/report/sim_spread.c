@@ -56,7 +56,8 @@ static void curve(const struct cot_sim_summary *s, uint32_t app, FILE *out)
 		y[i + 1] = 100.0 * cot_sim_level(i);
 	}
 	x[0] = 0.0;
-	(void)snprintf(title, sizeof(title), "How long requests of '%s' took, up to 99.9 %% of them",
+	(void)snprintf(title, sizeof(title),
+		       "How long requests of '%s' took, up to 99.9 %% of them",
 		       s->sc->apps[app].name);
 	(void)snprintf(label, sizeof(label), "from a request's arrival to its end, %s", unit.label);
 	cot_html_figure_begin(out);
