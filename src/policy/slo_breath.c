@@ -86,7 +86,7 @@ uint32_t cot_slo_breath_guess(const struct slo_use *use, uint32_t used, uint64_t
 	there = (int64_t)left(busy, load, to);
 	if (!there)
 		return UINT32_MAX;
-	quiet = 1000000 - busy * 1000ll;
+	quiet = 1000000 - (int64_t)busy * 1000;
 	wait = ((int64_t)rungs[to].longer - rungs[rung].longer) * SLO_SWITCHES_US / use->target_us;
 	wait = (used * here + wait * quiet) / there;
 	return wait > 0 ? as_use((uint64_t)wait) : 1;
