@@ -25,7 +25,6 @@ enum { UNTRIED, ATTACHED, NONE };
 
 struct cot_shim_attached cot_shim_attached;
 pthread_mutex_t cot_shim_backend_lock = PTHREAD_MUTEX_INITIALIZER;
-_Atomic int cot_shim_backend_fault;
 static _Atomic int state;
 static struct cot_wake to_stop;
 
@@ -314,25 +313,14 @@ static void nothing_of(CUstream stream)
 	(void)stream;
 }
 
-/* From now on all that is put into a stream is seen. */
-void cot_shim_backend_begin(void)
-{
-	if (COT_LIKELY(atomic_load(&cot_shim_merging)))
-		return;
-	pthread_mutex_lock(&cot_shim_lock);
-	cot_shim_merge_hooks = (struct cot_shim_merge_hooks){enter, nothing_of, nothing, stop};
-	atomic_store(&cot_shim_merging, true);
-	pthread_mutex_unlock(&cot_shim_lock);
-}
-
 /* The page is no longer known to the GPU. */
-void cot_shim_backend_contexts_gone(void)
+static void contexts_gone(void)
 {
 	if (cot_shim_backend_is_attached())
 		cot_shim_backend_lose("the context has ended");
 }
 
-void cot_shim_backend_forget(void)
+static void forget(void)
 {
 	cot_shim_backend_lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
 	if (atomic_exchange(&state, NONE) != ATTACHED)
@@ -343,4 +331,24 @@ void cot_shim_backend_forget(void)
 	atomic_store(&cot_shim_backend_fault, 0);
 	cot_shim_backend_memory_forget();
 	cot_shim_backend_code_forget();
+}
+
+/* From now on all that is put into a stream is seen. */
+void cot_shim_backend_begin(void)
+{
+	if (COT_LIKELY(atomic_load(&cot_shim_merging)))
+		return;
+	pthread_mutex_lock(&cot_shim_lock);
+	cot_shim_merge_hooks = (struct cot_shim_merge_hooks){
+		.enter = enter,
+		.linger = nothing_of,
+		.release_all = nothing,
+		.stop = stop,
+		.stream_gone = cot_shim_backend_stream_gone,
+		.contexts_gone = contexts_gone,
+		.code_gone = cot_shim_backend_code_gone,
+		.forget = forget,
+	};
+	atomic_store(&cot_shim_merging, true);
+	pthread_mutex_unlock(&cot_shim_lock);
 }

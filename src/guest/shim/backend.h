@@ -46,8 +46,6 @@ static inline int cot_shim_backend_rc(int rc)
 
 void cot_shim_backend_entered(CUstream stream); /* something is put into it */
 void cot_shim_backend_stream_gone(CUstream stream);
-void cot_shim_backend_contexts_gone(void);
 void cot_shim_backend_code_gone(void);
-void cot_shim_backend_forget(void); /* after fork() */
 
 #endif

@@ -144,7 +144,8 @@ void cot_shim_merge_stream_gone(CUstream stream)
 
 	if (!atomic_load(&cot_shim_merging) || !stream)
 		return;
-	cot_shim_backend_stream_gone(stream);
+	if (cot_shim_merge_hooks.stream_gone)
+		cot_shim_merge_hooks.stream_gone(stream);
 	pthread_mutex_lock(&cot_shim_merge_lock);
 	release();
 	s = cot_shim_merge_stream_find(stream);
@@ -166,7 +167,8 @@ void cot_shim_merge_contexts_gone(void)
 {
 	if (!atomic_load(&cot_shim_merging))
 		return;
-	cot_shim_backend_contexts_gone();
+	if (cot_shim_merge_hooks.contexts_gone)
+		cot_shim_merge_hooks.contexts_gone();
 	pthread_mutex_lock(&cot_shim_merge_lock);
 	release();
 	forget_contexts();
@@ -177,7 +179,8 @@ void cot_shim_merge_code_gone(void)
 {
 	if (!atomic_load(&cot_shim_merging))
 		return;
-	cot_shim_backend_code_gone();
+	if (cot_shim_merge_hooks.code_gone)
+		cot_shim_merge_hooks.code_gone();
 	pthread_mutex_lock(&cot_shim_merge_lock);
 	release();
 	cot_shim_merge_verdicts_forget();
@@ -186,7 +189,8 @@ void cot_shim_merge_code_gone(void)
 
 void cot_shim_merge_forget(void)
 {
-	cot_shim_backend_forget();
+	if (cot_shim_merge_hooks.forget)
+		cot_shim_merge_hooks.forget();
 	cot_shim_merge_lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
 	atomic_store(&cot_shim_merging, false);
 	cot_shim_merge_inside = false;
@@ -248,8 +252,8 @@ static bool start(void)
 		return is > 0;
 	pthread_mutex_lock(&cot_shim_lock);
 	if (!atomic_load(&started)) {
-		cot_shim_merge_hooks =
-			(struct cot_shim_merge_hooks){enter, linger, release_all, stop};
+		cot_shim_merge_hooks = (struct cot_shim_merge_hooks){
+			.enter = enter, .linger = linger, .release_all = release_all, .stop = stop};
 		is = cot_shim_runtime_start() && cot_shim_runtime_start_one(time_groups) ? 1 : -1;
 		atomic_store(&cot_shim_merging, is > 0);
 		atomic_store(&started, is);

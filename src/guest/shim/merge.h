@@ -33,6 +33,11 @@ struct cot_shim_merge_hooks {
 	void (*linger)(CUstream stream);
 	void (*release_all)(void);
 	void (*stop)(void);
+	/* Of a backend; NULL: there is none. What it knows of is gone; and after fork(). */
+	void (*stream_gone)(CUstream stream);
+	void (*contexts_gone)(void);
+	void (*code_gone)(void);
+	void (*forget)(void);
 };
 extern struct cot_shim_merge_hooks cot_shim_merge_hooks;
 
