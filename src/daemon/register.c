@@ -255,15 +255,11 @@ static void enter(struct conn *c, const struct cot_msg_register *m, unsigned gpu
  * more, so that both are where it wants them together. Not a third time. */
 static void settle(struct conn *c, const struct cot_msg_register *m, struct pool *p)
 {
-	bool again = c->registration.again;
-
-	c->registration.again = !again;
-	if (again || !cot_sched_policy(cot_host_sched(c->basis->host))->ops->home)
+	if (c->registration.again || !cot_sched_policy(cot_host_sched(c->basis->host))->ops->home)
 		finish_in(c, m, p);
 	else
-		enter(c, m, (unsigned)p->gpu);
-	if (!c->registration.pool)
-		c->registration.again = false;
+		enter(c, m, p->gpu);
+	c->registration.again = c->registration.pool;
 }
 
 void cot_register_pool_settled(struct pool *p)

@@ -358,10 +358,11 @@ struct slo_guess {
 	uint32_t permille; /* parts: of the SMs that they have for it */
 };
 
-/* Adds a program to those who need. */
+/* What is known of a program that needs: as in struct slo_tenant. */
 struct slo_known {
-	uint32_t alone_p99_us, alone_p50_us, load, launch_us; /* as in struct slo_tenant */
+	uint32_t alone_p99_us, alone_p50_us, load, launch_us;
 };
+/* Adds it to those who need. */
 void cot_slo_need_add(struct slo_need *need, uint32_t target_us, const struct slo_known *known);
 struct slo_guess cot_slo_guess(enum slo_topology topology, const struct slo_need *need);
 

@@ -73,7 +73,7 @@ uint32_t cot_slo_breath_grown(const struct slo_use *use, const struct slo_rung *
 uint32_t cot_slo_breath_guess(const struct slo_use *use, uint32_t used, uint64_t load,
 			      uint32_t rung, uint32_t to)
 {
-	int64_t here, there, quiet, wait;
+	int64_t here, there, quiet, wait, grown;
 	uint32_t busy;
 
 	/* It may have risen since. */
@@ -88,6 +88,6 @@ uint32_t cot_slo_breath_guess(const struct slo_use *use, uint32_t used, uint64_t
 		return UINT32_MAX;
 	quiet = 1000000 - (int64_t)busy * 1000;
 	wait = ((int64_t)rungs[to].longer - rungs[rung].longer) * SLO_SWITCHES_US / use->target_us;
-	wait = (used * here + wait * quiet) / there;
-	return wait > 0 ? as_use((uint64_t)wait) : 1;
+	grown = (used * here + wait * quiet) / there;
+	return grown > 0 ? as_use((uint64_t)grown) : 1;
 }

@@ -84,9 +84,7 @@ static uint64_t slower(const struct slo_climb *c, uint64_t x)
 /* Requests that take no longer can be served as before. */
 static bool is_too_busy(const struct slo_climb *c)
 {
-	uint64_t busy = slower(c, c->busy);
-
-	return is_steep(c) && busy > LIGHT && elasticity(c) > RIGID;
+	return is_steep(c) && elasticity(c) > RIGID && slower(c, c->busy) > LIGHT;
 }
 
 /* What a rung below used, the nearest that is known; below all rungs of parts nobody is beside
@@ -209,7 +207,7 @@ bool cot_slo_room_is(const struct slo_climb *c, const struct slo_use *use, uint6
 }
 
 /* Beyond half of the GPU requests may come faster than what is left can serve, unless they take no
- * longer with fewer SMs; then an eighth and more is left for them. */
+ * longer with fewer SMs; then a sixth and more is left for them. */
 static uint32_t far_limit(const struct slo_climb *c)
 {
 	uint32_t top = c->ladder.top;
