@@ -2,15 +2,8 @@
 # What /metrics costs the daemon at a scrape a second, on the emulated GPU: its processor time as the scheduler counts it, with
 # and without. A line for each round; ROUNDS, SECONDS_EACH and PROGRAMS may be set.
 #   bench/metrics.sh [BUILD FOLDER] >results/metrics/DATE.txt
-build=$(realpath "${1:-build}") || exit 1
-COTENANT=$build/bin/cotenant COTENANTD=$build/bin/cotenantd COTENANT_LIBRARY=$build/lib/libcotenant.so
-EMU=$build/lib/emu PROGS=$build/release/progs PEER=$PROGS/peer SLOWER=1
-export COTENANT COTENANTD COTENANT_LIBRARY EMU PROGS PEER SLOWER
-# shellcheck source=tests/integration/daemon/lib.sh
-. "$(dirname "$0")/../tests/integration/daemon/lib.sh"
-need_emulator
-LD_LIBRARY_PATH=$EMU # the shim looks for the driver there
-export LD_LIBRARY_PATH
+# shellcheck source=bench/emulated.sh
+. "$(dirname "$0")/emulated.sh"
 rounds=${ROUNDS:-3} seconds=${SECONDS_EACH:-20} programs=${PROGRAMS:-20} at=${work:?}/metrics.sock
 
 # What all threads of a process have run so far, in us.

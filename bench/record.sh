@@ -2,15 +2,8 @@
 # What `cotenant record` costs, on the emulated GPU: processor time of the daemon and of the recorder, and the size of
 # the recording. Prints a line for each round; ROUNDS, SECONDS_EACH and PROGRAMS may be set.
 #   bench/record.sh [BUILD FOLDER] >results/record/DATE.txt
-build=$(realpath "${1:-build}") || exit 1
-COTENANT=$build/bin/cotenant COTENANTD=$build/bin/cotenantd COTENANT_LIBRARY=$build/lib/libcotenant.so
-EMU=$build/lib/emu PROGS=$build/release/progs PEER=$PROGS/peer SLOWER=1
-export COTENANT COTENANTD COTENANT_LIBRARY EMU PROGS PEER SLOWER
-# shellcheck source=tests/integration/daemon/lib.sh
-. "$(dirname "$0")/../tests/integration/daemon/lib.sh"
-need_emulator
-LD_LIBRARY_PATH=$EMU # the shim looks for the driver there
-export LD_LIBRARY_PATH
+# shellcheck source=bench/emulated.sh
+. "$(dirname "$0")/emulated.sh"
 rounds=${ROUNDS:-3} seconds=${SECONDS_EACH:-10} programs=${PROGRAMS:-4}
 
 # Processor time of a process so far, in ms.
