@@ -1,0 +1,282 @@
+#include "cli/run_options.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/words.h"
+#include "emu/gpu/devices.h"
+
+enum {
+	KEY_CLASS = 256,
+	KEY_WEIGHT,
+	KEY_GPU,
+	KEY_BLOCK,
+	KEY_QUOTA,
+	KEY_RESERVE,
+	KEY_SMS,
+	KEY_REWRITE,
+	KEY_MERGE,
+	KEY_NO_STORE,
+	KEY_BACKEND,
+	KEY_PACE,
+	KEY_MEMORY,
+	KEY_OVERSUBSCRIBE,
+	KEY_P99,
+	KEY_SLOWDOWN,
+	KEY_RATE,
+	KEY_MEASURE,
+	KEY_POLICY,
+	KEY_CPU,
+	KEY_CPU_KERNELS,
+	KEY_CPU_BY,
+	KEY_SOLO,
+	KEY_REQUIRED,
+	KEY_EMULATE,
+	KEY_SEED,
+	KEY_CHECK,
+};
+
+const struct argp_option cot_run_option_list[] = {
+	{"class", KEY_CLASS, "CLASS", 0, "latency, or batch (the default)", 0},
+	{"name", 'n', "NAME", 0, "Its name in cotenant ps; default: the program's", 0},
+	{"weight", KEY_WEIGHT, "N", 0, "Its share among batch programs: 1 to 10000, default 100",
+	 0},
+	{"gpu", KEY_GPU, "GPU", 0, "A number, a UUID, a list of them, or all; default: the first",
+	 0},
+	{"block", KEY_BLOCK, "TIME", 0,
+	 "How long its thread blocks last at most, as in 100us or 2ms (a number alone: us), if you know",
+	 0},
+	{"quota", KEY_QUOTA, "SHARE", 0,
+	 "How much of a GPU its kernels may have together, as in 50% or 66sm", 0},
+	{"reserve", KEY_RESERVE, "SHARE", 0,
+	 "How much of a GPU each kernel of a latency program gets at least", 0},
+	{"sms", KEY_SMS, "SHARE", 0,
+	 "Run on a part of the GPU's SMs, as in 64 or 50%; cotenant set changes it", 0},
+	{"pace", KEY_PACE, "TIME", 0,
+	 "On a part: launch only so much ahead of the GPU, as in 500us (a number alone: us), so that a change acts soon",
+	 0},
+	{"memory", KEY_MEMORY, "SIZE", 0,
+	 "The most that it may have of each GPU's memory, as in 40GiB, which is promised to it", 0},
+	{"memory-oversubscribe", KEY_OVERSUBSCRIBE, NULL, 0,
+	 "Promise it although programs have been promised more than is left", 0},
+	{"rewrite", KEY_REWRITE, NULL, 0,
+	 "Rewrite its kernels, so that they can run on part of the SMs; --quota and "
+	 "--reserve do so too",
+	 0},
+	{"merge", KEY_MERGE, NULL, 0,
+	 "Make one launch of launches in different streams that could run at the same time", 0},
+	{"merge-anew", KEY_NO_STORE, NULL, 0,
+	 "Rewrite for --merge anew, and keep nothing on disk (else in ~/.cache/cotenant/templates)",
+	 0},
+	{"backend", KEY_BACKEND, "NAME", 0,
+	 "Make one launch of launches of all programs with this backend, which is started if need be; "
+	 "they have their memory in common",
+	 0},
+	{"cpu", KEY_CPU, "LIBRARY", 0,
+	 "Run launches on the CPU that take less there, with these CPU versions of kernels: "
+	 "kernels, interpreter, or a path; more with commas",
+	 0},
+	{"cpu-kernels", KEY_CPU_KERNELS, "FILE", 0,
+	 "The kernels as the models take them, which say what takes less; default: all", 0},
+	{"cpu-by", KEY_CPU_BY, "AIM", 0, "What is to be less: energy (the default) or time", 0},
+	{"p99", KEY_P99, "TIME", 0,
+	 "Its target: 99 % of its requests take at most so long, as in 5ms", 0},
+	{"slowdown", KEY_SLOWDOWN, "FACTOR", 0,
+	 "The same, as a multiple of what they take alone on the GPU, as in 1.5x", 0},
+	{"rate", KEY_RATE, "SHARE", 0,
+	 "Its target: it gets on at least at this share of its rate alone, as in 80%", 0},
+	{"measure", KEY_MEASURE, NULL, 0,
+	 "Measure its requests, for cotenant stats; a target does so too", 0},
+	{"policy", KEY_POLICY, "NAME", 0,
+	 "The daemon goes over to this policy before, as by cotenant policy NAME", 0},
+	{"solo", KEY_SOLO, NULL, 0, "Stay outside the pools", 0},
+	{"required", KEY_REQUIRED, NULL, 0, "Fail where the program would run unchanged", 0},
+	{"emulate", KEY_EMULATE, "DEVICE", 0,
+	 "Run on an emulated GPU: " COT_EMU_DEVICE_WORDS(", or "), 0},
+	{"emulate-seed", KEY_SEED, "N", 0, "Run its kernels in an order that N decides", 0},
+	{"emulate-check", KEY_CHECK, "CHECKS", 0, "Look for mistakes in kernels: races, aligned",
+	 0},
+	{0},
+};
+
+error_t cot_run_option_parse(int key, char *arg, struct argp_state *state)
+{
+	struct cot_run_options *o = state->input;
+
+	switch (key) {
+	case KEY_CLASS:
+		o->class = arg;
+		return 0;
+	case KEY_POLICY:
+		o->policy = arg;
+		return 0;
+	case 'n':
+		o->name = arg;
+		return 0;
+	case KEY_WEIGHT:
+		o->weight = arg;
+		return 0;
+	case KEY_GPU:
+		o->gpu = arg;
+		return 0;
+	case KEY_BLOCK:
+		o->block = arg;
+		return 0;
+	case KEY_QUOTA:
+		o->quota = arg;
+		return 0;
+	case KEY_RESERVE:
+		o->reserve = arg;
+		return 0;
+	case KEY_SMS:
+		o->sms = arg;
+		return 0;
+	case KEY_PACE:
+		o->pace = arg;
+		return 0;
+	case KEY_MEMORY:
+		o->memory = arg;
+		return 0;
+	case KEY_OVERSUBSCRIBE:
+		o->oversubscribe = true;
+		return 0;
+	case KEY_REWRITE:
+		o->rewrite = true;
+		return 0;
+	case KEY_MERGE:
+		o->merge = true;
+		return 0;
+	case KEY_NO_STORE:
+		o->no_store = true;
+		return 0;
+	case KEY_BACKEND:
+		o->backend.name = arg;
+		return 0;
+	case KEY_P99:
+	case KEY_SLOWDOWN:
+	case KEY_RATE:
+		o->targets[COT_TARGET_P99 + (key - KEY_P99)] = arg;
+		return 0;
+	case KEY_MEASURE:
+		o->measure = true;
+		return 0;
+	case KEY_CPU:
+		o->cpu.libraries = arg;
+		return 0;
+	case KEY_CPU_KERNELS:
+		o->cpu.kernels = arg;
+		return 0;
+	case KEY_CPU_BY:
+		o->cpu.aim = arg;
+		return 0;
+	case KEY_SOLO:
+		o->solo = true;
+		return 0;
+	case KEY_REQUIRED:
+		o->required = true;
+		return 0;
+	case KEY_EMULATE:
+		o->emulate.device = arg;
+		return 0;
+	case KEY_SEED:
+		o->emulate.seed = arg;
+		return 0;
+	case KEY_CHECK:
+		o->emulate.checks = arg;
+		return 0;
+	case ARGP_KEY_ARG:
+		o->first = state->next - 1;
+		state->next = state->argc; /* the rest is the program's */
+		return 0;
+	case ARGP_KEY_NO_ARGS:
+		argp_error(state, "no program given; as in: cotenant run -- python3 train.py");
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+const char *cot_run_variable(const char *name)
+{
+	const char *value = getenv(name);
+
+	return value && *value ? value : NULL;
+}
+
+bool cot_run_is_yes(const char *name)
+{
+	const char *value = cot_run_variable(name);
+
+	return value && strcmp(value, "0") != 0;
+}
+
+bool cot_run_has_target(const struct cot_run_options *o)
+{
+	return o->targets[COT_TARGET_P99] || o->targets[COT_TARGET_SLOWDOWN] ||
+	       o->targets[COT_TARGET_RATE];
+}
+
+const char *const cot_run_target_variables[] = {NULL, "COTENANT_P99", "COTENANT_SLOWDOWN",
+						"COTENANT_RATE"};
+
+/* Where no option says one. A program that a latency program starts as a batch program does not
+ * inherit its p99. */
+static void read_target_variables(struct cot_run_options *o)
+{
+	bool batch = o->class && !strcmp(o->class, cot_class_words[COT_CLASS_BATCH]);
+	enum cot_target_kind kind;
+
+	if (cot_run_has_target(o))
+		return;
+	for (kind = COT_TARGET_P99; kind <= COT_TARGET_RATE; kind++)
+		if (cot_target_suits(kind, batch ? COT_CLASS_BATCH : COT_CLASS_LATENCY))
+			o->targets[kind] = cot_run_variable(cot_run_target_variables[kind]);
+}
+
+void cot_run_options_from_environment(struct cot_run_options *o)
+{
+	read_target_variables(o);
+	if (!o->class)
+		o->class = cot_run_variable("COTENANT_CLASS");
+	if (!o->name)
+		o->name = cot_run_variable("COTENANT_NAME");
+	if (!o->weight)
+		o->weight = cot_run_variable("COTENANT_WEIGHT");
+	if (!o->block)
+		o->block = cot_run_variable("COTENANT_BLOCK_US");
+	if (!o->quota)
+		o->quota = cot_run_variable("COTENANT_QUOTA");
+	if (!o->reserve)
+		o->reserve = cot_run_variable("COTENANT_RESERVE");
+	if (!o->sms)
+		o->sms = cot_run_variable("COTENANT_SMS");
+	if (!o->pace)
+		o->pace = cot_run_variable("COTENANT_PACE_US");
+	if (!o->memory)
+		o->memory = cot_run_variable("COTENANT_MEMORY_MIB");
+	o->rewrite |= cot_run_is_yes("COTENANT_SHIM") || o->quota || o->reserve || o->cpu.libraries;
+	o->merge |= cot_run_is_yes("COTENANT_MERGE");
+	if (!o->gpu)
+		o->gpu = cot_run_variable("COTENANT_GPU");
+	/* CUDA_VISIBLE_DEVICES chooses the program's GPUs. */
+	if (!o->gpu) {
+		o->gpu = cot_run_variable("CUDA_VISIBLE_DEVICES");
+		o->gpu_of_cuda = o->gpu != NULL;
+	}
+	o->measure |= cot_run_is_yes("COTENANT_REQUESTS");
+	o->solo |= cot_run_is_yes("COTENANT_SOLO");
+	o->required |= cot_run_is_yes("COTENANT_REQUIRED");
+}
+
+/* The last part of the program's path. */
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash && slash[1] ? slash + 1 : path;
+}
+
+const char *cot_run_name(const struct cot_run_options *o, const char *program)
+{
+	return o->name && *o->name ? o->name : base_name(program);
+}
