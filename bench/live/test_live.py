@@ -8,8 +8,9 @@ import sys
 import tempfile
 import time
 import unittest
+from unittest import mock
 
-from livebench import cells, control, curves, events, figures, process, svg
+from livebench import cells, control, curves, events, figures, process, programs, svg, ways
 
 LIVE = os.path.dirname(os.path.abspath(__file__))
 RUN = [sys.executable, os.path.join(LIVE, "run.py"), "--dry-run", "--seconds", "0.4"]
@@ -196,6 +197,23 @@ class Pictures(unittest.TestCase):
         picture = svg.draw([], "title")
         self.assertIn('fill="#222" class="ink"', picture)
         self.assertIn(".ink{fill:#e8e8e8}", picture)
+
+
+class OneGpu(unittest.TestCase):
+    """--gpu: where it goes."""
+
+    def environments(self, gpu):
+        with mock.patch.dict(os.environ):
+            process.choose_gpu(gpu)
+            env = ways.Tools(LIVE, LIVE, True).environment("mark")
+        return {way: ways.WAYS[way](ways.Tools(LIVE, LIVE, True), "/nowhere", env)
+                .launch("B1", programs.PROGRAMS["hog"], [])[1][process.VISIBLE] for way in ("plain", "mps", "slo")}
+
+    def test_the_one_gpu_of_an_mps_server_is_the_first_to_its_programs(self):
+        self.assertEqual(self.environments("1"), {"plain": "1", "mps": "0", "slo": "1"})
+
+    def test_a_uuid_means_the_same_to_all(self):
+        self.assertEqual(set(self.environments("GPU-aa").values()), {"GPU-aa"})
 
 
 class DryRuns(unittest.TestCase):

@@ -43,11 +43,14 @@ def facts(tools, options):
            "kernel": platform.release(), "cpus": os.cpu_count(), "fake": tools.fake}
     if tools.fake:
         return out
-    rc, text = _output(["nvidia-smi", f"--query-gpu={QUERY}", "--format=csv,noheader"])
+    gpu = os.environ.get(process.VISIBLE, "")
+    rc, text = _output(["nvidia-smi", f"--query-gpu={QUERY}", "--format=csv,noheader", "--id=" + (gpu or "0")])
     if rc == 0 and text:
         values = [v.strip() for v in text.splitlines()[0].split(",")]
         out.update(zip(("gpu", "driver", "memory", "compute_mode", "mig", "clock"), values))
-        out["gpus"] = len(text.splitlines())
+        out["visible"] = gpu or None
+    rc, text = _output(["nvidia-smi", "--list-gpus"])
+    out["gpus"] = len(text.splitlines()) if rc == 0 else None
     rc, text = _output(["nvidia-smi"])
     if rc == 0:
         out["cuda"] = next((line.split("CUDA Version:")[1].split("|")[0].strip()

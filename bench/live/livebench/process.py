@@ -11,6 +11,9 @@ MARK = "COT_BENCH_MARK"
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
+VISIBLE = "CUDA_VISIBLE_DEVICES"
+
+
 class Failed(Exception):
     """A cell could not be measured; the text says why."""
 
@@ -23,13 +26,18 @@ def clean_environment(mark):
     """Our environment, without what would bring a program under control."""
     env = {k: v for k, v in os.environ.items()
            if not k.startswith(("CUDA_MPS_", "COTENANT_", "COT_BENCH_")) and k != "LD_PRELOAD"}
-    for keep in ("COTENANT_LIBRARY", "COTENANT_MPS_CONTROL", "COTENANT_GPUS", "COTENANT_EMU_DIR"):
+    for keep in ("COTENANT_LIBRARY", "COTENANT_MPS_CONTROL", "COTENANT_GPUS", "COTENANT_EMU_DIR", "COTENANT_EMU_GPUS"):
         if keep in os.environ:
             env[keep] = os.environ[keep]
     if os.environ.get("COT_BENCH_PRELOAD"):  # the emulated driver, for a dry run
         env["LD_PRELOAD"] = os.environ["COT_BENCH_PRELOAD"]
     env.update({MARK: mark, "PYTHONDONTWRITEBYTECODE": "1", "OMP_NUM_THREADS": "4"})
     return env
+
+
+def choose_gpu(gpu):
+    """For this process and all that it starts: programs, daemons, MPS servers. In the order of nvidia-smi."""
+    os.environ.update({VISIBLE: gpu, "CUDA_DEVICE_ORDER": "PCI_BUS_ID"})
 
 
 def spawn(argv, env, log, **more):

@@ -60,6 +60,8 @@ def parser(description, seconds, out):
     p.add_argument("--bin", metavar="DIR", help="folder of cotenant and cotenantd; default: "
                    "build/bin")
     p.add_argument("--commit", help="to note in the result; default: git's")
+    p.add_argument("--gpu", metavar="N", help="on this one alone, an index or a UUID: two runs on two GPUs may go on at the "
+                   "same time, each with its own --out; default: CUDA_VISIBLE_DEVICES, or the first")
     p.add_argument("--dry-run", action="store_true", help="stand-ins instead of programs and GPU")
     p.set_defaults(smoke=False)
     return p
@@ -297,6 +299,8 @@ def conduct(bench, choose, options):
     """Runs the cells of choose() that are not there yet and fit into the budget; then merges all. Returns
     the exit status."""
     begin = time.monotonic()
+    if options.gpu:
+        process.choose_gpu(options.gpu)
     os.makedirs(options.cells, exist_ok=True)
     import_cells(options)
     chosen = choose()

@@ -128,6 +128,8 @@ class Mps(Way):
 
     def launch(self, name, program, argv):
         env = dict(self.env)
+        if env.get(process.VISIBLE, "").isdigit():
+            env[process.VISIBLE] = "0"  # the server sees one GPU only, which is then the first to its programs
         if self.percent and program.role == "batch":
             env["CUDA_MPS_ACTIVE_THREAD_PERCENTAGE"] = str(self.percent)
         return argv, env
