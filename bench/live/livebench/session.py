@@ -162,6 +162,7 @@ def provenance(cells, facts):
 
 def write_result(options, result, table, pictures, cells):
     """result.json, table.md, the pictures, and cells.json.gz (with raw latencies)."""
+    os.makedirs(options.out, exist_ok=True)  # the cells may lie elsewhere
     write(os.path.join(options.out, "result.json"), json.dumps(result, indent=1) + "\n")
     write(os.path.join(options.out, "table.md"), table)
     for name, picture in pictures.items():
