@@ -339,14 +339,15 @@ def cotenant(argv):
         os.execvp(rest[0], rest)
     if argv[:1] == ["set"] and "--sms" in argv:
         sms = option(argv, "--sms")
-        note(argv[1], {"sms": None if sms == "none" else int(sms)})
+        note(argv[1], {"sms": None if sms == "none" else int(sms[:-1]) * 132 // 100 if sms[-1] == "%" else int(sms)})
     if argv[:1] == ["profile"]:
         with open(option(argv, "--output"), "w") as f:
             f.write(profile_of(option(argv, "--class")))
         if "--sizes" in argv:
             print("\n".join(f"{name:<12}  1.0 %  2.0 %  3.0 %  4.0 %" for name in ("tree", "3 nearest", "linear")))
     if argv[:1] == ["set"] and "--p99" in argv:
-        note(argv[1], {"p99": float(option(argv, "--p99")[:-2])})
+        target = option(argv, "--p99")
+        note(argv[1], {"p99": None if target == "none" else float(target[:-2])})
     if argv[:1] == ["explain"]:
         explain(argv[1])
     if argv[:1] == ["stats"]:

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 """Laius on a real GPU: six services, each beside eight batch programs, under each policy.
 
-First each program is profiled on parts of the GPU, and measured alone. Then, pair by pair, the policies get the same
-arrivals and the same target. Starts run as many as fit into --budget; what is there already is not measured again:
-go on with the same --out, or with --from. Then merges all. See docs/bench-live.md.
+First each program is profiled on parts of the GPU, and measured alone. Then, batch program by batch program, the
+policies get the same arrivals and the same target for each service. Starts run as many as fit into --budget; what is
+there already is not measured again: go on with the same --out, or with --from. Then merges all. See
+docs/bench-live.md.
 """
 import shlex
 import sys
-from dataclasses import replace
 from functools import partial
 
 import targets
@@ -45,6 +45,7 @@ def parse(argv):
     p.add_argument("--dram", type=float, default=4000, metavar="GB/S", help="what the GPU's memory reaches")
     p.add_argument("--doc", metavar="FILE", help="puts the summary between its lines '<!-- laius-live -->' and "
                    "'<!-- end -->'")
+    p.add_argument("--repair", action="store_true", help="only windows of which no measurement is good")
     p.add_argument("--plan", action="store_true", help="only show the starts, and how long they take")
     options = p.parse_args(argv)
     options.command = " ".join(shlex.quote(a) for a in ["bench/live/laius.py", *argv])
@@ -56,7 +57,8 @@ def parse(argv):
 
 def choose(options):
     only = [o for o in options.only.split(",") if o]
-    return plan.choose(pairs.make_starts(options), only)
+    cells = plan.choose(pairs.make_starts(options), only)
+    return pairs.repairs(cells, session.load_cells(options)) if options.repair else cells
 
 
 def show_plan(options):
@@ -67,31 +69,18 @@ def show_plan(options):
         print(f"{cell.id:<34} {seconds:5.0f} s {total:6.0f}  [{' '.join(w.label for w, _ in cell.windows)}]")
 
 
-def set_aside(result):
-    """Labels of the windows that do not count, because of what the bench saw in them."""
-    return {w["label"] for w in result["windows"] if w.get("problems")} if result["status"] == "ok" else set()
-
-
-def with_again(result, second):
-    """The second measurement of windows that were set aside takes the place of the first, which stays in the file."""
-    result = {**result, "seconds": result["seconds"] + second["seconds"],
-              "left_over": result["left_over"] + second["left_over"]}
-    if second["status"] != "ok":
-        return {**result, "again": second.get("why", "")}
-    new = {w["label"]: w for w in second["windows"]}
-    return {**result, "again": [w for w in result["windows"] if w["label"] in new],
-            "windows": [new.get(w["label"], w) for w in result["windows"]]}
-
-
 class Session(targets.Session):
     """What later starts need comes from the files of earlier ones."""
+
+    def known(self, cell):
+        return pairs.Known(session.load_cells(self.options), cell)
 
     def lacks(self, cell, tools):
         if cell.group == pairs.KNOW or cell.start == "alone":
             return None
-        known = self.known(cell)
-        if not known.service_us or not known.knows(("L1",), {w.load for w, _ in cell.windows if w.load}):
-            return f"needs {cell.group}.alone at these loads"
+        asked = [name for name, program in cell.tenants() if program.role == "latency"]
+        if not self.known(cell).knows(asked, {w.load for w, _ in cell.windows if w.load}):
+            return f"needs {pairs.ROWS}.alone of its services at these loads"
         files = pairs.knowledge(session.load_cells(self.options))
         missing = [name for _, p in cell.tenants() if (name := p.spec.partition("@")[0]) not in files]
         if missing and cell.topology == pairs.LAIUS:
@@ -101,15 +90,7 @@ class Session(targets.Session):
     def run_cell(self, cell, tools, mark, runner_options):
         if cell.group == pairs.KNOW:
             return pairs.profile(cell, tools, mark, self.options)
-        result = self.run_windows(cell, tools, mark, runner_options)
-        aside = set_aside(result)
-        if not aside:
-            return result
-        some = replace(cell, windows=tuple(w for w in cell.windows if w[0].label in aside))
-        return with_again(result, self.run_windows(some, tools, mark, runner_options))
-
-    def run_windows(self, cell, tools, mark, runner_options):
-        known = None if cell.start == "alone" and not self.known(cell).service_us else self.known(cell)
+        known = None if cell.start == "alone" else self.known(cell)
         files = pairs.knowledge(session.load_cells(self.options))
         return pairs.Runner(tools, mark, runner_options, known, files, self.options.dram).run(cell)
 

@@ -1,20 +1,20 @@
 """What laius.py measures: services, each beside batch programs one at a time, under policies that know them.
 
-A service is a mix of its own (mixes.py). Its programs alone say what a target is worth. Of each pair most policies
-are windows of one start: all programs of these are in one MPS server, and what changes is the policy. `slo` chooses
-where programs are when they start, so it has a start of its own. What the policies know of a program is
-measured before, by `cotenant profile`. Whoever stops half-way has the most telling: starts are in that order.
+A start has all services and one batch program, a *row* of pairs: starts take longer than windows. In a window one
+service is asked; the others have no target and no requests, and what is seen of them in it sets it aside. Of a row most
+policies are windows of one start: all programs of these are in one MPS server, and what changes is the policy. `slo`
+chooses where programs are when they start, so it has a start of its own. What policies know of a program is measured
+before, by `cotenant profile`. Whoever stops half-way has the most telling: starts are in that order.
 """
-import itertools
 import os
 import shutil
 import subprocess
 import tempfile
 import time
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from . import process, steer
-from .mixes import Maker, Mix, Start
+from . import judge, process, steer
+from .mixes import Maker, Mix, Start, Step
 from .mixes import estimate_s as estimate_start_s
 from .process import Failed
 from .programs import PROGRAMS
@@ -23,6 +23,7 @@ from .ways import LAIUS, WAYS
 SLO = "slo"
 IN_ONE = ("baymax", "laius", "laius-paper", "mps-even", "mps-priority", "laius-nb", "laius-nc")
 POLICIES = (*IN_ONE, SLO)
+FIRST = ("laius", "baymax", "mps-priority")  # beside all; what tells less comes after all of these, in starts of its own
 # And as what they are profiled: asked by themselves, nearly all the time. The first of each kind first: PyTorch with a
 # CUDA graph for each request, CUDA with PTX, PyTorch launch by launch.
 SERVICES = {"resnet-graph": "resnet-graph@busy", "req": "req@300us", "gpt": "gpt@busy", "bert-graph": "bert-graph@busy",
@@ -33,14 +34,13 @@ SIZED, SIZED_OF = "req-sizes", "req"  # a service whose requests have sizes; pro
 LOAD, FACTOR = 0.3, 2.0
 BASE = "base"          # a program alone, in the same MPS server, with all SMs: what is left of the cost is the policy's
 OVERHEAD = "over"      # a program alone, under the policy
-KNOW = "know"          # the group of the starts that profile
+ROWS = "rows"          # the group of all starts but those that profile
+KNOW = "know"          # and of those
 PROFILE_S = 4.0        # of a program on one size of part
 PROFILE_LIMIT_S = 400
-
-
-def mixes(options):
-    return [Mix(f"p-{spec}", spec, (f"{spec}@open",), options.batch, options.loads, options.factors, True, ())
-            for spec in options.services]
+# What a way gives each of the two programs at work, where the policy would count those that are not.
+SHARES = {BASE: "100%", "mps-priority": "100%", "mps-even": "50%"}
+POLICY_OF = {BASE: "parts", OVERHEAD: LAIUS}  # of the ways that are not called as their policy
 
 
 # ---- the starts ----
@@ -51,48 +51,82 @@ def _know(spec, role):
                  (), 0, topology="parts")
 
 
-def _windows(maker, policies, options, more=()):
-    """(Step, seconds) under each of the policies, and alone under `laius` where `more` says so."""
-    for load in maker.loads:
-        for factor in maker.factors:
-            for policy in policies:
-                yield maker.step(policy, load, ("L1", "B1"), factor=factor, policy=policy, settle_s=options.settle)
-    for name, (way, policy) in itertools.product(more, ((BASE, "parts"), (OVERHEAD, LAIUS))):
-        load = maker.loads[0] if name == "L1" else 0
-        yield maker.step(way, load, (name,), factor=maker.factors[0], policy=policy, label=f"{way}:{name}",
-                         settle_s=options.settle)
+@dataclass(frozen=True)
+class Pair(Step):
+    """A window of one service, or of a batch program alone."""
+    share: str = ""  # of the SMs, for each program at work; "": the policy's
 
 
-def _pair(mix, options, spec, first):
-    """`first` of the services: there the batch programs are measured alone under the policy, too."""
-    maker = Maker(mix, options)
-    in_one = [way for way in IN_ONE if way in options.ways]
-    over = (("L1",) if spec == mix.batch[0] else ()) + (("B1",) if first else ()) if LAIUS in in_one else ()
-    if in_one:
-        yield Start(mix.name, f"pair-{spec}", mix.latency, (spec,), tuple(_windows(maker, in_one, options, over)),
-                    0, topology=LAIUS)
-    if SLO in options.ways:
-        yield Start(mix.name, f"slo-{spec}", mix.latency, (spec,), tuple(_windows(maker, (SLO,), options)), 0,
-                    topology=SLO)
+class Rows:
+    """The starts of all services beside one batch program."""
 
+    def __init__(self, options):
+        specs = tuple(f"{s}@open" for s in options.services)
+        self.options, self.names = options, tuple(f"L{i + 1}" for i in range(len(specs)))
+        self.maker = Maker(Mix(ROWS, ROWS, specs, (), options.loads, options.factors, True, ()), options)
 
-def _alone(mix, options):
-    cell = Maker(mix, options).alone()
-    return replace(cell, windows=tuple(w for w in cell.windows if w[0].way == "alone"))
+    def _window(self, way, load, active, factor):
+        more = "+B1" if len(active) > 1 else ""
+        label = f"{way}{factor:g}:{active[0]}@{load:g}{more}" if load else f"{way}:{active[0]}"
+        return Pair(label, tuple(active), way=way, load=load, factor=factor, policy=POLICY_OF.get(way, way),
+                    share=SHARES.get(way, ""), settle_s=self.options.settle), self.options.seconds
+
+    def _pairs(self, ways):
+        return [self._window(way, load, (name, "B1"), factor) for name in self.names for load in self.options.loads
+                for factor in self.options.factors for way in ways]
+
+    def _alone(self, i):
+        """Of the batch program and, in another row each, of the services: what the policy itself costs."""
+        load, factor = self.options.loads[0], self.options.factors[0]
+        services = [name for k, name in enumerate(self.names) if k % len(self.options.batch) == i]
+        over = (OVERHEAD,) if LAIUS in self.options.ways else ()
+        return [self._window(way, load if name != "B1" else 0, (name,), factor)
+                for name in ("B1", *services) for way in (BASE, *over)]
+
+    def start(self, name, spec, windows, topology=LAIUS):
+        return Start(ROWS, f"{name}-{spec}", self.maker.mix.latency, (spec,), tuple(windows), 0, topology=topology)
+
+    def alone(self):
+        cell = self.maker.alone()
+        return replace(cell, windows=tuple(w for w in cell.windows if w[0].way == "alone"))
+
+    def row(self, i, spec, ways):
+        own = [w for w in FIRST if w in ways]
+        return [self.start("row", spec, self._pairs(own) + self._alone(i))] if own else []
+
+    def more(self, spec, ways):
+        own = [w for w in IN_ONE if w in ways and w not in FIRST]
+        return [self.start("more", spec, self._pairs(own))] if own else []
+
+    def slo(self, spec, ways):
+        return [self.start(SLO, spec, self._pairs((SLO,)), SLO)] if SLO in ways else []
 
 
 def make_starts(options):
     """Services alone; then each batch program, what others need of it first, beside all services."""
-    all_mixes = mixes(options)
-    cells = [_know(SERVICES[spec], "latency") for spec in options.services]
-    cells += [_alone(mix, options) for mix in all_mixes]
+    rows, ways = Rows(options), options.ways
+    cells = [_know(SERVICES[spec], "latency") for spec in options.services] + [rows.alone()]
+    for i, spec in enumerate(options.batch):
+        cells += [_know(spec, "batch"), *rows.row(i, spec, ways)]
+    for spec in options.batch:
+        cells += rows.slo(spec, ways)
     if options.sizes and SIZED_OF in options.services:
         cells.append(_know(SIZED, "latency"))
     for spec in options.batch:
-        cells.append(_know(spec, "batch"))
-        for i, mix in enumerate(all_mixes):
-            cells += _pair(mix, options, spec, not i)
+        cells += rows.more(spec, ways)
     return [replace(cell, priority=i) for i, cell in enumerate(cells)]
+
+
+def repairs(cells, measured):
+    """Of starts that were measured those windows that were always set aside, as repeats."""
+    found = []
+    for cell in cells:
+        own = [c for c in measured if (c["group"], c["start"], c.get("status")) == (cell.group, cell.start, "ok")]
+        good = {w["label"] for _, w in judge.good_windows(own)}
+        windows = tuple(w for w in cell.windows if w[0].label not in good)
+        if own and windows:
+            found.append(replace(cell, windows=windows, rep=1 + max(c["rep"] for c in own)))
+    return found
 
 
 def estimate_s(cell, n_parts=9, n_sizes=1):
@@ -152,6 +186,34 @@ def knowledge(cells):
             if cell["group"] == KNOW and cell.get("status") == "ok"}
 
 
+# ---- what was measured alone ----
+
+class Known:
+    """Of services, by the names that they have in a start: what was measured alone, whatever they were called there."""
+
+    def __init__(self, cells, cell):
+        self.service_us, self._p99 = {}, {}
+        mine = {program.spec: name for name, program in cell.tenants()}
+        for other in cells:
+            if other["start"] != "alone" or other.get("status") != "ok":
+                continue
+            known = judge.Known([other], other["group"])
+            for theirs, tenant in other["tenants"].items():
+                name = mine.get(tenant["spec"])
+                if name and known.loads(theirs):
+                    self.service_us[name] = known.service_us[theirs]
+                    self._p99.update({(name, load): known.p99_us(theirs, load) for load in known.loads(theirs)})
+
+    def p99_us(self, name, load):
+        return self._p99[name, load]
+
+    def highest_load(self, name):
+        return max(load for n, load in self._p99 if n == name)
+
+    def knows(self, names, loads):
+        return all((name, load) in self._p99 for name in names for load in loads)
+
+
 # ---- running ----
 
 class Runner(steer.Steered):
@@ -160,6 +222,10 @@ class Runner(steer.Steered):
     def __init__(self, tools, mark, options, known, files, dram_gb_per_s):
         super().__init__(tools, mark, options, known)
         self.files, self.dram_gb_per_s = files, dram_gb_per_s
+
+    def _asked(self, active):
+        """One service at a time has all of the load."""
+        return [name for name in self.boards if name in active]
 
     def _aim(self, name, step):
         return "--p99", self._target(name, step)
@@ -180,16 +246,41 @@ class Runner(steer.Steered):
         return path
 
     def _prepare(self, window, way, tenants):
+        """Who is not asked has no target: a policy would expect requests of it."""
         for name in self.boards if window.policy else ():
-            way.command(f"{name} --p99 {self._target(name, window)}")
+            way.command(f"{name} --p99 {self._target(name, window) if name in window.active else 'none'}")
+        for tenant in tenants if self.cell.topology == LAIUS else ():
+            way.command(f"{tenant.name} --sms {window.share if window.share and tenant.name in window.active else 'none'}")
         return super()._prepare(window, way, tenants)
 
     def _say(self, out, window, way, tenants):
         out = super()._say(out, window, way, tenants)
         if window.policy:
-            out["target_us"] = {name: int(self._target(name, window)[:-2]) for name in self.boards}
+            asked = self._asked(out["active"])
+            out["target_us"] = {name: int(self._target(name, window)[:-2]) for name in asked}
             out["explain"] = {name: text for name in out["active"] if (text := way.explain(name))}
         return out
+
+    def _read(self, cell, tenants, result):
+        super()._read(cell, tenants, result)
+        for window in result["windows"]:
+            strays = [text for tenant in tenants if tenant.name not in window["active"]
+                      if (text := stray(tenant, window))]
+            if strays:
+                window["problems"] = window.get("problems", []) + strays
+
+
+def stray(tenant, window):
+    """Whether a program that was to rest worked in the window; None: it did not."""
+    n = sum(begin and begin < window["t1_ns"] and end > window["t0_ns"] for _, begin, end in _worked(tenant))
+    return f"{tenant.name} was to rest and did {n} things" if n else None
+
+
+def _worked(tenant):
+    """(arrival, begin, end) of all that it did; begin is 0 where a request was given up."""
+    if tenant.program.role == "latency":
+        return tenant.events
+    return [(begin, begin, end) for begin, end, _ in tenant.events]
 
 
 assert all(spec in PROGRAMS for spec in (*SERVICES.values(), *BATCH, SIZED, *(f"{s}@open" for s in SERVICES)))

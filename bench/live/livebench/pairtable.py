@@ -7,29 +7,40 @@ from . import judge
 from .pairs import BASE, IN_ONE, KNOW, OVERHEAD, POLICIES, SIZED, knowledge
 
 
+def _named(cell, window, role):
+    """The program of that role that was at work in the window, or None: (name, its spec)."""
+    return next(((name, cell["tenants"][name]["spec"]) for name in window.get("programs", {})
+                 if cell["tenants"][name]["role"] == role), (None, None))
+
+
+def _service(spec):
+    return spec.partition("@")[0]
+
+
 # ---- pairs ----
 
 def _alone_rate(cells, spec):
-    """Of a batch program alone, where another service was measured: it is the same program."""
-    rates = [figures["rate"] for cell, window in judge.good_windows(cells) if window["way"] == "alone"
-             for name, figures in window["programs"].items()
-             if cell["tenants"][name]["spec"] == spec and figures.get("rate")]
-    return statistics.median(rates) if rates else None
+    """Of a batch program alone, with the GPU for itself; where that was not measured, alone in the policies' MPS server."""
+    for way in ("alone", BASE):
+        rates = [w["programs"][name]["rate"] for c, w in judge.good_windows(cells) if w["way"] == way
+                 for name, own in (_named(c, w, "batch"),) if own == spec and w["programs"][name].get("rate")]
+        if rates:
+            return statistics.median(rates)
+    return None
 
 
-def _row(cells, cell, window, known):
-    service = window["programs"].get("L1")
-    batch = window["programs"].get("B1")
-    if not service or not batch or "target_us" not in window:
+def _row(cells, cell, window):
+    (service, asked), (batch, spec) = _named(cell, window, "latency"), _named(cell, window, "batch")
+    if not service or not batch or service not in window.get("target_us", {}):
         return None
-    target_us, spec = window["target_us"]["L1"], cell["tenants"]["B1"]["spec"]
-    rate = known.rate(spec) or _alone_rate(cells, spec)
+    rate = _alone_rate(cells, spec)
     if not rate:
         return None
-    return {"service": cell["group"][2:], "batch": spec, "load": window["load"], "factor": window["factor"],
-            "way": window["way"], "target_us": target_us, "p99_us": service["p99_us"],
-            "kept": service["p99_us"] is not None and service["p99_us"] <= target_us,
-            "rate": batch["rate"] / rate, "of_left": batch["rate"] / rate / (1 - window["load"])}
+    target_us, p99_us = window["target_us"][service], window["programs"][service]["p99_us"]
+    rate = window["programs"][batch]["rate"] / rate
+    return {"service": _service(asked), "batch": spec, "load": window["load"], "factor": window["factor"],
+            "way": window["way"], "target_us": target_us, "p99_us": p99_us,
+            "kept": p99_us is not None and p99_us <= target_us, "rate": rate, "of_left": rate / (1 - window["load"])}
 
 
 def _merged(rows):
@@ -47,7 +58,7 @@ def _merged(rows):
 def _pairs(cells):
     found = {}
     for cell, window in judge.good_windows(cells):
-        row = _row(cells, cell, window, judge.Known(cells, cell["group"])) if window["way"] in POLICIES else None
+        row = _row(cells, cell, window) if window["way"] in POLICIES else None
         if row:
             key = tuple(row[k] for k in ("service", "batch", "load", "factor", "way"))
             found.setdefault(key, []).append(row)
@@ -72,12 +83,20 @@ def _points_over(rows, way, other):
     return {"pairs": len(both), "points": statistics.fmean(both)} if both else None
 
 
-def _aside(cells):
+def _aside(cells, rows):
     """Windows that no measurement of is good, and why."""
-    return [{"service": cell["group"][2:], "batch": cell["tenants"]["B1"]["spec"], "load": w["load"],
-             "factor": w["factor"], "way": w["way"], "why": "; ".join(w["problems"])}
-            for cell in cells if cell.get("status") == "ok" for w in cell["windows"]
-            if w.get("problems") and w["way"] in POLICIES]
+    keys, found = ("service", "batch", "load", "factor", "way"), {}
+    good = {tuple(row[k] for k in keys) for row in rows}
+    for cell in cells:
+        for window in cell.get("windows", []) if cell.get("status") == "ok" else ():
+            (_, asked), (_, spec) = _named(cell, window, "latency"), _named(cell, window, "batch")
+            if not window.get("problems") or window.get("way") not in POLICIES or not asked or not spec:
+                continue
+            row = {"service": _service(asked), "batch": spec, **{k: window[k] for k in keys[2:]},
+                   "why": "; ".join(window["problems"])}
+            if tuple(row[k] for k in keys) not in good:
+                found[tuple(row[k] for k in keys)] = row
+    return list(found.values())
 
 
 # ---- predictions ----
@@ -88,11 +107,13 @@ def _whole_ns(text):
     return int(found[1].split(",")[-1]) if found else None
 
 
-def _service_us(cells, way, group):
+def _service_us(cells, way, service):
     """Medians of a service's requests in the windows of it alone in this way, by load."""
     found = {}
-    for _, window in judge.good_windows(cells, group):
-        if window["way"] == way and (us := window["programs"].get("L1", {}).get("service_p50_us")):
+    for cell, window in judge.good_windows(cells):
+        name, spec = _named(cell, window, "latency")
+        if window["way"] == way and name and _service(spec) == service and \
+                (us := window["programs"][name].get("service_p50_us")):
             found.setdefault(window["load"], []).append(us)
     return {load: statistics.median(us) for load, us in found.items()}
 
@@ -102,9 +123,9 @@ def _predictions(cells):
     of the policy (`base`, or under the policy where that is not there); and where it has the GPU for itself."""
     rows = []
     for name, text in knowledge(cells).items():
-        known_ns, group = _whole_ns(text), f"p-{name}"
-        there = _service_us(cells, BASE, group) or _service_us(cells, OVERHEAD, group)
-        alone = _service_us(cells, "alone", group)
+        known_ns = _whole_ns(text)
+        there = _service_us(cells, BASE, name) or _service_us(cells, OVERHEAD, name)
+        alone = _service_us(cells, "alone", name)
         for load, us in sorted(there.items() if known_ns else ()):
             rows.append({"service": name, "load": load, "profiled_us": known_ns / 1e3, "measured_us": us,
                          "error": abs(known_ns / 1e3 - us) / us, "alone_us": alone.get(load)})
@@ -123,20 +144,19 @@ def _predictors(cells):
 # ---- overhead ----
 
 def _figure(cell, window):
-    """What a program alone needs: the median of a request, or the time of an iteration."""
-    (name, figures), = window["programs"].items()
-    return figures.get("p50_us") if name == "L1" else 1 / figures["rate"] if figures.get("rate") else None
+    """What a program alone needs, and its spec: the median of a request, or the time of an iteration."""
+    name, spec = _named(cell, window, "latency")
+    if name:
+        return window["programs"][name].get("p50_us"), spec
+    name, spec = _named(cell, window, "batch")
+    rate = window["programs"][name].get("rate") if name else None
+    return 1 / rate if rate else None, spec
 
 
-def _alone_figure(cells, cell, name, load):
-    if name != "L1":
-        spec = cell["tenants"][name]["spec"]
-        rate = judge.Known(cells, cell["group"]).rate(spec) or _alone_rate(cells, spec)
-        return 1 / rate if rate else None
-    alone = [w["programs"]["L1"]["p50_us"] for _, w in judge.good_windows(cells, cell["group"])
-             if w["way"] == "alone" and w["load"] == load and "L1" in w["programs"]]
-    alone = [us for us in alone if us]
-    return statistics.median(alone) if alone else None
+def _alone_figure(cells, spec, load):
+    found = [us for c, w in judge.good_windows(cells) if w["way"] == "alone" and w["load"] in (0, load)
+             for us, own in (_figure(c, w),) if own == spec and us]
+    return statistics.median(found) if found else None
 
 
 def _overhead(cells):
@@ -146,13 +166,13 @@ def _overhead(cells):
     for cell, window in judge.good_windows(cells):
         if window["way"] != OVERHEAD:
             continue
-        (name,) = window["programs"]
-        under, alone = _figure(cell, window), _alone_figure(cells, cell, name, window["load"])
-        base = next((_figure(cell, w) for c, w in judge.good_windows(cells, cell["group"])
-                     if c is cell and w["way"] == BASE and name in w["programs"]), None)
-        if under and alone:
-            rows.append({"program": cell["group"][2:] if name == "L1" else cell["tenants"][name]["spec"],
-                         "cost": under / alone - 1, "of_policy": under / base - 1 if base else None})
+        under, spec = _figure(cell, window)
+        base = next((figure for c, w in judge.good_windows([cell]) if w["way"] == BASE and w["load"] == window["load"]
+                     for figure, own in (_figure(c, w),) if own == spec and figure), None)
+        alone = _alone_figure(cells, spec, window["load"])
+        if under and (alone or base):
+            rows.append({"program": _service(spec), "cost": under / alone - 1 if alone else None,
+                         "of_policy": under / base - 1 if base else None})
     return rows
 
 
@@ -161,7 +181,7 @@ def make(cells):
     ways = {way: _of_way(own) for way in POLICIES if (own := [row for row in rows if row["way"] == way])}
     return {"pairs": rows, "ways": ways,
             "over_baymax": {way: _points_over(rows, way, "baymax") for way in (*IN_ONE[1:], POLICIES[-1])},
-            "aside": _aside(cells), "predictions": _predictions(cells), "predictors": _predictors(cells), "overhead": _overhead(cells),
+            "aside": _aside(cells, rows), "predictions": _predictions(cells), "predictors": _predictors(cells), "overhead": _overhead(cells),
             "profiles": sorted(c["start"] for c in cells if c["group"] == KNOW and c.get("status") == "ok")}
 
 
@@ -188,13 +208,16 @@ def summary(result):
     for row in (row for row in result["predictors"] if row["by"] == "tree"):
         text += f"\nA tree's, for requests of {SIZED} that it has not seen: {row['random']:.1f} % drawn at random, "
         text += f"{row['by_input']:.1f} % by inputs.\n"
-    if result["overhead"]:
-        worst = max(result["overhead"], key=lambda row: row["cost"])
-        text += f"\nA program alone pays {100 * worst['cost']:.1f} % at most ({worst['program']}), with MPS and parts"
-        own = [row for row in result["overhead"] if row["of_policy"] is not None]
-        most = max(own, key=lambda row: row["of_policy"]) if own else None
-        text += f"; for the policy itself {100 * most['of_policy']:.1f} % at most ({most['program']}).\n" if most else ".\n"
+    said = [_most(result["overhead"], *own) for own in (("cost", "with MPS and parts"),
+                                                        ("of_policy", "for the policy itself"))]
+    if any(said):
+        text += f"\nA program alone pays {'; '.join(filter(None, said))}.\n"
     return text
+
+
+def _most(rows, key, what):
+    row = max((r for r in rows if r[key] is not None), key=lambda r: r[key], default=None)
+    return f"{100 * row[key]:.1f} % at most ({row['program']}), {what}" if row else ""
 
 
 def _cell_text(row, aside):
@@ -232,6 +255,6 @@ def markdown(result):
             [[r["by"], *(f"{r[k]:.1f} %" for k in ("random", "random_worst", "by_input", "by_input_worst"))]
              for r in result["predictors"]])
     text += "\n## Overhead\n\n" + _table(["program alone", "costs", "of it the policy"], [
-        [r["program"], f"{100 * r['cost']:.1f} %", "-" if r["of_policy"] is None else f"{100 * r['of_policy']:.1f} %"]
+        [r["program"], *("-" if r[key] is None else f"{100 * r[key]:.1f} %" for key in ("cost", "of_policy"))]
         for r in result["overhead"]])
     return text

@@ -123,9 +123,14 @@ class Steered(measure.Runner):
             self.service_ns[tenant.name] = busy_ns / n if n else guess_ns
             board.ask(0, 1)
 
+    def _asked(self, _active):
+        """The programs that share the load of a window."""
+        return list(self.boards)
+
     def _ask(self, load, active, draw=0, fresh=True):
+        n = len(self._asked(active)) or 1
         for name, board in self.boards.items():
-            rate = load / len(self.boards) * 1e9 / self.service_ns[name]
+            rate = load / n * 1e9 / self.service_ns[name]
             board.ask(rate if name in active else 0, seed_of(name, load, draw) if fresh else 0)
 
     def _drain(self):
@@ -239,7 +244,7 @@ class Steered(measure.Runner):
                 f"{tenant.name} was at work in {covered:.2f} of the window"
         if "changes" in window:
             return None
-        mean = window["load"] / len(self.boards) * (end - begin) / self.service_ns[tenant.name]
+        mean = window["load"] / len(self._asked(window["active"])) * (end - begin) / self.service_ns[tenant.name]
         few = figures["n"] < mean - FEW_SIGMA * mean ** 0.5 - 1
         return f"{tenant.name} had {figures['n']} arrivals instead of {mean:.0f}" if few else None
 
