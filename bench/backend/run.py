@@ -19,6 +19,10 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 
+LIMIT_S = 12  # for a program to end, from when all should have
+TAIL = 600  # characters of what a program that failed has said
+LOG_LINES = 12  # of the backend, at the begin and at the end
+
 # way: options of cotenant run, environment
 WAYS = {
     "own": ([], {}),
@@ -98,24 +102,25 @@ class Machine:
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
-def result_of(process, limit):
+def result_of(process, until):
     try:
-        out, err = process.communicate(timeout=limit)
+        out, err = process.communicate(timeout=max(until - time.time(), 0.1))
     except subprocess.TimeoutExpired:
         process.kill()
         out, err = process.communicate()
-        return {"error": "it did not end in time", "tail": err[-300:]}
+        return {"error": "it did not end in time", "tail": err[-TAIL:]}
     try:
         result = json.loads(out)
     except ValueError:
-        return {"error": "no result", "status": process.returncode, "tail": err[-300:]}
+        return {"error": "no result", "status": process.returncode, "tail": (out + err)[-TAIL:]}
     found = re.search(r"merged (\d+) launches into (\d+); (\d+) went", err)
     if found:
         result["merged"], result["not"] = int(found.group(1)), int(found.group(3))
         result["why_not"] = {m.group(1): int(m.group(2)) for m in re.finditer(r"info: (merge-[a-z]+): (\d+)", err)}
-    said = [line.split("info: ")[-1] for line in err.splitlines() if "backend" in line]
+    # That it is attached, or why not; which calls the driver did not take.
+    said = [re.sub(r"^.*?(info|warning|warn|error): ", "", line) for line in err.splitlines() if "backend" in line]
     if said:
-        result["said"] = said[:4]
+        result["said"] = said[:8]
     return result
 
 
@@ -130,7 +135,19 @@ def run(machine, key, seconds):
                    str(depth), "--seed", str(seed + 1), "--at", f"{at:.3f}"]
         processes.append(subprocess.Popen(command, env=dict(machine.env, **env), text=True, stdout=subprocess.PIPE,
                                           stderr=subprocess.PIPE))
-    return [result_of(p, 20) for p in processes]
+    until = at + seconds + LIMIT_S
+    return [result_of(p, until) for p in processes]
+
+
+def backend_log(machine):
+    """What the backend of this run has said; the next one begins a new file."""
+    path = os.path.join(machine.folder, "backend-it.log")
+    if not os.path.exists(path):
+        return []
+    with open(path, encoding="utf-8", errors="replace") as log:
+        lines = [line.strip().replace("cotenant-backend: ", "") for line in log]
+    os.unlink(path)
+    return lines[:LOG_LINES] + lines[LOG_LINES:][-LOG_LINES:]
 
 
 def summary(results):
@@ -141,6 +158,7 @@ def summary(results):
             "mean_us": round(sum(r["mean_us"] for r in good) / len(good), 2),
             "p50_us": round(sum(r["p50_us"] for r in good) / len(good), 2),
             "launches_per_s": round(sum(r["steps"] * r["depth"] / r["seconds"] for r in good)),
+            "late_ms": max(r["late_ms"] for r in good),  # so long not all copies were there
             "merged": sum(r.get("merged", 0) for r in good)}
 
 
@@ -156,18 +174,17 @@ def main():
             if time.time() - begin > args.budget - 8:
                 print("no time is left for the other runs; the same command goes on", file=sys.stderr)
                 break
-            # Each way begins without a backend that another one has left.
             machine = machine or Machine(args)
             results = run(machine, key, args.seconds)
             total = summary(results)
+            end_backends(machine)  # each way begins without one that another has left
             output.write(json.dumps({"key": key, "copies": key[0], "way": key[1], "rounds": key[2], "depth": key[3],
-                                     "total": total, "programs": results}) + "\n")
+                                     "total": total, "programs": results, "log": backend_log(machine)}) + "\n")
             output.flush()
-            print(*key, total)
+            print(*key, total, flush=True)
             if "failed" in total or total["wrong"]:
                 failed = True
                 machine.say()
-            end_backends(machine)
     if machine:
         machine.close()
     return failed

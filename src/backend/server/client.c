@@ -13,6 +13,14 @@
 #define FDS_MAX	    2
 #define HOST_MAPPED 2 /* CU_MEMHOSTREGISTER_DEVICEMAP */
 
+/* Which call the driver did not take stands in the log. */
+static bool worked(CUresult rc, const char *call)
+{
+	if (rc)
+		backend_say("%s: error %d", call, (int)rc);
+	return !rc;
+}
+
 int cot_backend_page_make(struct backend *b, struct cot_backend_page **ret, CUdeviceptr *ret_on_gpu)
 {
 	int fd = memfd_create("cotenant-backend", MFD_CLOEXEC);
@@ -27,12 +35,13 @@ int cot_backend_page_make(struct backend *b, struct cot_backend_page **ret, CUde
 		close(fd);
 		return -1;
 	}
-	if (b->cuda.cuMemHostRegister_v2(p, bytes, HOST_MAPPED)) {
+	if (!worked(b->cuda.cuMemHostRegister_v2(p, bytes, HOST_MAPPED), "cuMemHostRegister")) {
 		munmap(p, bytes);
 		close(fd);
 		return -1;
 	}
-	if (b->cuda.cuMemHostGetDevicePointer_v2(ret_on_gpu, p, 0)) {
+	if (!worked(b->cuda.cuMemHostGetDevicePointer_v2(ret_on_gpu, p, 0),
+		    "cuMemHostGetDevicePointer")) {
 		b->cuda.cuMemHostUnregister(p);
 		munmap(p, bytes);
 		close(fd);
@@ -106,14 +115,15 @@ static bool map_chunk(struct backend *b, struct backend_client *c,
 	struct backend_chunk k = {.at = m->memory.at, .bytes = m->memory.bytes};
 
 	if (c->n_chunks == BACKEND_CHUNKS ||
-	    b->cuda.cuMemImportFromShareableHandle(&k.handle, (void *)(intptr_t)fd, 1))
+	    !worked(b->cuda.cuMemImportFromShareableHandle(&k.handle, (void *)(intptr_t)fd, 1),
+		    "cuMemImportFromShareableHandle"))
 		return false;
-	if (b->cuda.cuMemMap(k.at, k.bytes, 0, k.handle, 0)) {
+	if (!worked(b->cuda.cuMemMap(k.at, k.bytes, 0, k.handle, 0), "cuMemMap")) {
 		(void)b->cuda.cuMemRelease(k.handle);
 		return false;
 	}
 	c->chunks[c->n_chunks++] = k;
-	return !b->cuda.cuMemSetAccess(k.at, k.bytes, &access, 1);
+	return worked(b->cuda.cuMemSetAccess(k.at, k.bytes, &access, 1), "cuMemSetAccess");
 }
 
 /* The program has waited for all that uses it. */
@@ -173,7 +183,8 @@ static bool reserve(struct backend *b, struct backend_client *c)
 
 	if (c->reserved)
 		return true;
-	if (b->cuda.cuMemAddressReserve(&at, COT_BACKEND_WINDOW_BYTES, 0, window, 0))
+	if (!worked(b->cuda.cuMemAddressReserve(&at, COT_BACKEND_WINDOW_BYTES, 0, window, 0),
+		    "cuMemAddressReserve"))
 		return false;
 	if (at != window) {
 		(void)b->cuda.cuMemAddressFree(at, COT_BACKEND_WINDOW_BYTES);

@@ -24,6 +24,7 @@ static struct backend_pair *pairs;
 struct backend_code *cot_backend_code_of(struct backend *b, char *text, size_t bytes)
 {
 	struct backend_code *code;
+	CUresult rc;
 
 	for (code = codes; code; code = code->next)
 		if (code->bytes == bytes && !memcmp(code->text, text, bytes)) {
@@ -36,8 +37,11 @@ struct backend_code *cot_backend_code_of(struct backend *b, char *text, size_t b
 		return NULL;
 	}
 	*code = (struct backend_code){codes, text, bytes, NULL};
-	if (b->cuda.cuModuleLoadData(&code->module, text))
+	rc = b->cuda.cuModuleLoadData(&code->module, text);
+	if (rc) {
 		code->module = NULL;
+		backend_say("a module of %zu bytes: error %d", bytes, (int)rc);
+	}
 	codes = code;
 	return code;
 }

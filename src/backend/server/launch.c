@@ -164,6 +164,9 @@ static bool launch(struct backend *b, struct set *s)
 
 	if (rc) {
 		/* It has not begun, if it is not an earlier one that failed. */
+		if (!b->n_refused++)
+			backend_say("cuLaunchKernel of %u launches in one: error %d", s->n,
+				    (int)rc);
 		give_back(b, s, COT_BACKEND_WHY_REFUSED);
 		return !cot_backend_failed(b);
 	}

@@ -80,7 +80,7 @@ struct backend {
 	uint64_t number;
 	struct cot_gather gather;
 	struct backend_client clients[COT_BACKEND_CLIENTS];
-	uint64_t n_merged, n_merges, n_back;
+	uint64_t n_merged, n_merges, n_back, n_refused;
 };
 
 uint64_t backend_now_ns(void);

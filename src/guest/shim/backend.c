@@ -128,6 +128,14 @@ static bool receive_welcome(int socket, struct cot_backend_message *m, int ret_f
 
 /* ---- attaching ---- */
 
+/* Which call the driver did not take stands in the log. */
+static bool worked(CUresult rc, const char *call)
+{
+	if (rc)
+		cot_log(COT_LOG_WARN, "%s for the backend: error %d", call, rc);
+	return !rc;
+}
+
 static int connect_to(const char *path)
 {
 	struct sockaddr_un at = {.sun_family = AF_UNIX};
@@ -166,8 +174,10 @@ static bool map_page(int fd)
 
 	if (p == MAP_FAILED)
 		return false;
-	if (COT_REAL(cuMemHostRegister_v2)(p, COT_BACKEND_PAGE_BYTES, HOST_MAPPED) ||
-	    COT_REAL(cuMemHostGetDevicePointer_v2)(&a->page_on_gpu, p, 0)) {
+	if (!worked(COT_REAL(cuMemHostRegister_v2)(p, COT_BACKEND_PAGE_BYTES, HOST_MAPPED),
+		    "cuMemHostRegister") ||
+	    !worked(COT_REAL(cuMemHostGetDevicePointer_v2)(&a->page_on_gpu, p, 0),
+		    "cuMemHostGetDevicePointer")) {
 		munmap(p, COT_BACKEND_PAGE_BYTES);
 		return false;
 	}
@@ -180,7 +190,8 @@ static bool reserve(uint32_t client)
 	uint64_t window = cot_backend_window(client);
 	CUdeviceptr at = 0;
 
-	if (COT_REAL(cuMemAddressReserve)(&at, COT_BACKEND_WINDOW_BYTES, 0, window, 0))
+	if (!worked(COT_REAL(cuMemAddressReserve)(&at, COT_BACKEND_WINDOW_BYTES, 0, window, 0),
+		    "cuMemAddressReserve"))
 		return false;
 	if (at == window)
 		return true;

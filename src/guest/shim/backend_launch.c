@@ -3,6 +3,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "guest/log.h"
 #include "guest/os.h"
 #include "guest/shim/backend_inside.h"
 #include "guest/shim/merge_inside.h"
@@ -25,6 +26,8 @@ static CUstream tails[TAILS]; /* NULL: free; the default stream by its name */
 static uint32_t n_skip, vain = VAIN_FIRST;
 /* A stream besides the default one is used: that one may wait for what is in it. */
 static _Atomic bool others;
+/* The driver does not let streams wait for numbers. */
+static _Atomic bool no_waits;
 
 /* ---- streams ---- */
 
@@ -135,7 +138,7 @@ static enum cot_shim_why obstacle(const struct cot_shim_original *o, const struc
 		return COT_SHIM_WHY_CAPTURED;
 	if (atomic_load(&cot_shim_parts_live))
 		return COT_SHIM_WHY_MERGE_OTHERS;
-	if (!cot_shim_backend_is_there())
+	if (!cot_shim_backend_is_there() || atomic_load(&no_waits))
 		return COT_SHIM_WHY_MERGE_BACKEND;
 	if (!is_its_context())
 		return COT_SHIM_WHY_CONTEXT;
@@ -232,8 +235,18 @@ static void raise_last(uint64_t number)
 		;
 }
 
+/* Where the driver does not let the stream wait, the thread does; and hands over nothing more. */
+static void wait_here(uint64_t number, int rc)
+{
+	if (!atomic_exchange(&no_waits, true))
+		cot_log(COT_LOG_WARN, "cuStreamWaitValue64 for the backend: error %d", rc);
+	while (cot_shim_backend_is_attached() &&
+	       atomic_load(&cot_shim_attached.page->done) < number)
+		cot_shim_pause(PAUSE_NS);
+}
+
 /* What the stream gets next comes behind the merged launch. */
-static int follow(const struct cot_shim_original *o, uint64_t number)
+static void follow(const struct cot_shim_original *o, uint64_t number)
 {
 	struct cot_shim_turn turn;
 	CUstream in;
@@ -247,14 +260,15 @@ static int follow(const struct cot_shim_original *o, uint64_t number)
 		in, cot_shim_attached.page_on_gpu + offsetof(struct cot_backend_page, done), number,
 		0 /* at least */);
 	cot_shim_turn_end(&turn);
-	if (!rc)
+	if (rc)
+		wait_here(number, rc);
+	else
 		note_tail(o->config->hStream);
-	return rc;
 }
 
-/* COT_SHIM_WHY_NOT: the launch has been made; *ret_rc is its result. */
+/* COT_SHIM_WHY_NOT: the launch has been made. */
 static enum cot_shim_why hand_over(const struct cot_shim_original *o,
-				   const struct cot_backend_launch *l, int *ret_rc)
+				   const struct cot_backend_launch *l)
 {
 	struct cot_backend_page *page = cot_shim_attached.page;
 	struct cot_backend_slot *slot;
@@ -270,7 +284,7 @@ static enum cot_shim_why hand_over(const struct cot_shim_original *o,
 	case COT_BACKEND_LAUNCHED:
 		number = atomic_load(&slot->number);
 		cot_backend_clear(slot, word);
-		*ret_rc = follow(o, number);
+		follow(o, number);
 		return COT_SHIM_WHY_NOT;
 	case COT_BACKEND_BACK:
 		why = cot_shim_backend_why((enum cot_backend_why)atomic_load(&slot->why));
@@ -280,7 +294,6 @@ static enum cot_shim_why hand_over(const struct cot_shim_original *o,
 		/* Nobody knows whether it runs: made once more, it could have run twice. */
 		raise_last(COT_BACKEND_DONE_ALL + 1);
 		cot_shim_backend_settle();
-		*ret_rc = cot_shim_backend_rc(CUDA_SUCCESS);
 		return COT_SHIM_WHY_NOT;
 	default:
 		return COT_SHIM_WHY_MERGE_LATE;
@@ -300,7 +313,6 @@ int cot_shim_backend_launch(const struct cot_shim_original *o)
 	bool ends = ref && atomic_load(&ref->kernel) && !o->cooperative;
 	struct cot_backend_launch l;
 	enum cot_shim_why why;
-	int rc = CUDA_SUCCESS;
 
 	if (cot_shim_settings.class_ == COT_CLASS_LATENCY)
 		return cot_shim_part_launch(o);
@@ -308,10 +320,10 @@ int cot_shim_backend_launch(const struct cot_shim_original *o)
 	why = prepare(o, ref, &l);
 	if (why != COT_SHIM_WHY_NOT)
 		return cot_shim_backend_rc(launch_here(o, ends, why));
-	why = hand_over(o, &l, &rc);
+	why = hand_over(o, &l);
 	note_end(why == COT_SHIM_WHY_NOT);
 	if (why != COT_SHIM_WHY_NOT)
 		return cot_shim_backend_rc(launch_here(o, ends, why));
 	cot_shim_count_merged(1);
-	return cot_shim_backend_rc(rc);
+	return cot_shim_backend_rc(CUDA_SUCCESS);
 }

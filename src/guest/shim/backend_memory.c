@@ -7,11 +7,13 @@
 #include <unistd.h>
 
 #include "backend/window.h"
+#include "guest/log.h"
 #include "guest/shim/backend_inside.h"
 #include "guest/shim/fork.h"
 
 #define HANDLE_FD 1 /* CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR */
 #define PINNED	  1 /* CU_MEM_ALLOCATION_TYPE_PINNED */
+#define SAID_MAX  4 /* a program may ask for more than there is again and again */
 
 /* Smaller numbers are no addresses of a GPU's memory, nor are those beyond 47 bits. */
 #define LOWEST	(1ull << 32)
@@ -21,6 +23,17 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* for the window */
 static struct cot_window window;
 
 /* ---- chunks ---- */
+
+/* The program has the driver's memory instead; why stands in the log. */
+static bool worked(CUresult rc, const char *call, const struct cot_window_chunk *c)
+{
+	static _Atomic uint32_t n_said;
+
+	if (rc && atomic_fetch_add(&n_said, 1) < SAID_MAX)
+		cot_log(COT_LOG_WARN, "%s of %llu bytes for the backend: error %d", call,
+			(unsigned long long)c->bytes, rc);
+	return !rc;
+}
 
 static void drop_chunk(const struct cot_window_chunk *c)
 {
@@ -36,14 +49,14 @@ static bool map_here(struct cot_window_chunk *c, CUdevice device)
 	const CUmemAccessDesc access = {.location = prop.location, .flags = 3};
 	CUmemGenericAllocationHandle handle;
 
-	if (COT_REAL(cuMemCreate)(&handle, c->bytes, &prop, 0))
+	if (!worked(COT_REAL(cuMemCreate)(&handle, c->bytes, &prop, 0), "cuMemCreate", c))
 		return false;
-	if (COT_REAL(cuMemMap)(c->at, c->bytes, 0, handle, 0)) {
+	if (!worked(COT_REAL(cuMemMap)(c->at, c->bytes, 0, handle, 0), "cuMemMap", c)) {
 		(void)COT_REAL(cuMemRelease)(handle);
 		return false;
 	}
 	c->handle = handle;
-	if (!COT_REAL(cuMemSetAccess)(c->at, c->bytes, &access, 1))
+	if (worked(COT_REAL(cuMemSetAccess)(c->at, c->bytes, &access, 1), "cuMemSetAccess", c))
 		return true;
 	drop_chunk(c);
 	return false;
@@ -65,7 +78,8 @@ static bool map_there(const struct cot_window_chunk *c)
 	bool sent = false;
 	int fd = -1;
 
-	if (COT_REAL(cuMemExportToShareableHandle)(&fd, c->handle, HANDLE_FD, 0))
+	if (!worked(COT_REAL(cuMemExportToShareableHandle)(&fd, c->handle, HANDLE_FD, 0),
+		    "cuMemExportToShareableHandle", c))
 		return false;
 	sent = tell(COT_BACKEND_MAP, c, fd);
 	close(fd);
