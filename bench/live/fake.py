@@ -172,7 +172,7 @@ def program(kind, argv):
     stretch, rng, gpu = Stretch(), random.Random(1), Emulated() if emulated() else None
     end = time.monotonic() + float(option(argv, "--life", "60"))
     models = ("resnet-graph", "resnet-eager", "bert-graph", "gpt")
-    latency = kind == "req" or what.startswith(models)
+    latency = kind == "req" or what in models
     result = {"program": what, "iters": 49500, "role": "latency" if latency else "batch",
               "t_begin_ns": time.monotonic_ns(), "pid": os.getpid(), "torch": "invented"}
     if option(argv, "--ready"):

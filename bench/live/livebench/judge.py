@@ -34,7 +34,8 @@ class Known:
     """What was measured of the programs of a mix alone."""
 
     def __init__(self, cells, mix):
-        self.service_us, self._p99, self._rates, self._lessons, self._said = {}, {}, {}, {}, {}
+        self.service_us, self._p99, self._service, self._rates = {}, {}, {}, {}
+        self._lessons, self._said = {}, {}
         for cell in cells:
             if cell.get("status") != "ok" or cell["group"] != mix:
                 continue
@@ -52,11 +53,16 @@ class Known:
     def _add(self, cell, window, name, figures):
         if cell["tenants"][name]["role"] == "latency":
             self._p99.setdefault((name, window["load"]), []).append(figures["p99_us"])
+            self._service.setdefault((name, window["load"]), []).append(figures.get("service_p99_us"))
         else:
             self._rates.setdefault(cell["tenants"][name]["spec"], []).append(figures["rate"])
 
     def p99_us(self, name, load):
         return _median(self._p99.get((name, load), []))
+
+    def service_p99_us(self, name, load):
+        """Without the time that a request waits until work on it begins."""
+        return _median(self._service.get((name, load), []))
 
     def rate(self, spec):
         rates = self._rates.get(spec)
@@ -100,26 +106,27 @@ def next_topology(text):
 # ---- one arrangement at one load ----
 
 def _figures(cell, window, known):
-    """p99s in order of the latency programs, and what each batch program gets."""
-    p99, parts = {}, []
+    """p99s in order of the latency programs, from arrival and of service, and what each batch program gets."""
+    p99, service, parts = {}, {}, []
     for name, figures in window.get("programs", {}).items():
         tenant = cell["tenants"].get(name)
         if not tenant:
             continue
         if tenant["role"] == "latency":
-            p99[name] = figures.get("p99_us")
+            p99[name], service[name] = figures.get("p99_us"), figures.get("service_p99_us")
         else:
             alone = known.rate(tenant["spec"])
             parts.append(figures["rate"] / alone if alone else None)
-    return p99, parts
+    return p99, service, parts
 
 
 def _merge(found):
     """Repeats of one arrangement: medians."""
     names = list(found[0][0])
-    p99 = {name: _median([p[name] for p, _ in found]) for name in names}
-    parts = [statistics.median([parts[i] for _, parts in found]) for i in range(len(found[0][1]))]
-    return {"p99_us": p99, "parts": parts, "sum": sum(parts), "n": len(found)}
+    p99 = {name: _median([p[name] for p, _, _ in found]) for name in names}
+    service = {name: _median([s[name] for _, s, _ in found]) for name in names}
+    parts = [statistics.median([parts[i] for _, _, parts in found]) for i in range(len(found[0][2]))]
+    return {"p99_us": p99, "service_p99_us": service, "parts": parts, "sum": sum(parts), "n": len(found)}
 
 
 def arrangements(cells, mix, beside, load, factor, known):
@@ -129,9 +136,9 @@ def arrangements(cells, mix, beside, load, factor, known):
         if window["way"] == "alone" or "changes" in window or window["load"] != load or \
                 window["factor"] not in (0, factor) or tuple(window["beside"]) != beside:
             continue
-        p99, parts = _figures(cell, window, known)
+        p99, service, parts = _figures(cell, window, known)
         if p99 and parts and None not in parts:
-            found.setdefault(window["way"], []).append((p99, parts))
+            found.setdefault(window["way"], []).append((p99, service, parts))
     return {way: _merge(found[way]) for way in (*FIXED, *AIMED) if way in found}
 
 
@@ -155,7 +162,8 @@ def _case(mix, beside, load, factor, ways, known):
     kept = [way for way in rows if way in FIXED and rows[way]["kept"]]
     best = max(kept, key=lambda way: rows[way]["sum"], default=None)
     case = {"mix": mix.name, "title": mix.title, "beside": list(beside), "load": load, "factor": factor,
-            "alone_p99_us": alone, "target_us": target_us, "ways": rows, "best": best,
+            "alone_p99_us": alone, "target_us": target_us,
+            "alone_service_p99_us": {name: known.service_p99_us(name, load) for name in alone}, "ways": rows, "best": best,
             "fixed_missing": [way for way in mix.fixed if way not in rows]}
     for way in AIMED:
         if best and way in rows and rows[best]["sum"]:
@@ -220,6 +228,29 @@ def name_of(case):
 
 
 IN_TURN = tuple(mix.name for mix in MIXES if mix.in_turn)
+
+
+def means_in_turn(cases):
+    """(mix, load, way, factor) -> means over the batch programs that came in turn: of a p99 over that alone, from
+    arrival and of service, and of the batch program's rate; how many, and how many kept the target. Of a fixed
+    arrangement, which knows no target, once for each. None: in some cell it could not be measured."""
+    found = {}
+    for case in cases:
+        for way, row in case["ways"].items():
+            found.setdefault((case["mix"], case["load"], way, case["factor"]), []).append((case, row))
+    return {key: {"arrival": _mean([_over(row["p99_us"], case["alone_p99_us"]) for case, row in rows]),
+                  "service": _mean([_over(row["service_p99_us"], case["alone_service_p99_us"]) for case, row in rows]),
+                  "batch": _mean([row["sum"] for _, row in rows]),
+                  "n": len(rows), "kept": sum(row["kept"] for _, row in rows)} for key, rows in found.items()}
+
+
+def _over(values, alone):
+    ratios = [values[name] / alone[name] if values.get(name) and alone.get(name) else None for name in alone]
+    return None if None in ratios else max(ratios)
+
+
+def _mean(values):
+    return None if None in values else statistics.fmean(values)
 
 
 # ---- the trial with steps ----

@@ -37,6 +37,11 @@ class Mix:
         """The batch programs of each of its cases."""
         return [(spec,) for spec in self.batch] if self.in_turn else [self.batch]
 
+    def started_at_once(self):
+        """(end of the start's name, batch programs): a GPU of 80 GB has memory for them."""
+        half = len(self.batch) // 2
+        return [("", self.batch[:half]), ("-2", self.batch[half:])] if self.in_turn else [("", self.batch)]
+
 
 TRAININGS = ("resnet-train", "bert-train", "gpt2-train", "pegasus-train", "whisper-train",
              "pointnet-train")  # the same or of the same kind as those of Tally's table
@@ -102,6 +107,7 @@ class Start(Cell):
     changes: tuple = ()      # the trial with steps, instead of plain windows
     more: str = ""
     learned: bool = False    # begins with what an earlier start of the mix has learned
+    later: bool = False      # its programs have no target before the first window
     wants: str = ""          # only those windows for which the policy then chooses this topology
 
     @property
@@ -166,23 +172,23 @@ class Maker:
         return [self.step(way, load, self.latency + side, **more)
                 for side in self._sides(share, batch) for load in self.loads]
 
-    def alone(self):
+    def alone(self, end, batch):
         windows = [self.step("alone", 0, (f"B{i + 1}",), BATCH_ALONE_S, label=f"alone:B{i + 1}")
-                   for i in range(len(self.mix.batch))]
-        for load in self.loads:
+                   for i in range(len(batch))]
+        for load in self.loads if not end else ():
             windows += [self.step("alone", load, (name,), self.options.seconds,
                                   label=f"alone:{name}@{load:g}") for name in self.latency]
-        windows += self._windows("timeslice", policy="timeslice")
-        windows += self._windows("rotate", policy="rotate")
-        return self._start("alone", "alone", windows)
+        windows += self._windows("timeslice", batch=batch, policy="timeslice")
+        windows += self._windows("rotate", batch=batch, policy="rotate")
+        return self._start(f"alone{end}", "alone", windows, batch)
 
-    def mps(self):
+    def mps(self, end, batch):
         shares = [s for s in SHARES if _mps_way(s) in self.mix.fixed]
-        windows = [w for share in shares for w in self._windows(_mps_way(share), share)]
-        return self._start("mps", "mps-shares", windows, shares=tuple(shares))
+        windows = [w for share in shares for w in self._windows(_mps_way(share), share, batch)]
+        return self._start(f"mps{end}", "mps-shares", windows, batch, shares=tuple(shares))
 
-    def pools(self):
-        return self._start("pools", "pools", self._windows("pools"))
+    def pools(self, end, batch):
+        return self._start(f"pools{end}", "pools", self._windows("pools", batch=batch), batch)
 
     def parts(self):
         for name, batch in self._one_by_one("parts"):
@@ -195,17 +201,20 @@ class Maker:
             yield (f"{name}-{i + 1}" if self.mix.in_turn else name), batch
 
     def together(self, way):
-        """All targets in one start. What it learned in each window says for which topology a later one would be."""
-        windows = [self.step(way, load, self.latency + self._sides()[0], self.options.seconds, factor=factor,
-                             settle_s=self.options.settle) for load in self.loads for factor in self.factors]
-        if way == SLO:
-            yield self._start(SLO, "slo", windows)
-            return
-        for topology in TOPOLOGIES:
-            yield self._start(f"{LEARNED}-{topology}", "slo", windows, learned=True, wants=topology)
+        """All targets in one start. What it learned in each window says for which topology a later one would be;
+        one of a mix whose batch programs come in turn has the topology that the first target gets."""
+        for name, batch in self._one_by_one(way):
+            windows = [self.step(way, load, self.latency + self._sides(batch=batch)[0], self.options.seconds,
+                                 factor=factor, settle_s=self.options.settle)
+                       for load in self.loads for factor in self.factors]
+            if way == SLO or self.mix.in_turn:
+                yield self._start(name, "slo", windows, batch, later=way == SLO, learned=way == LEARNED)
+                continue
+            for topology in TOPOLOGIES:
+                yield self._start(f"{name}-{topology}", "slo", windows, learned=True, wants=topology)
 
     def aimed(self, way):
-        if self.options.together and way in (SLO, LEARNED) and not self.mix.in_turn:
+        if self.options.together and way in (SLO, LEARNED):
             yield from self.together(way)
             return
         for factor in self.factors:
@@ -229,11 +238,12 @@ class Maker:
                               changes=changes, more="" if only_load else self.mix.more, learned=way == LEARNED)
 
     def all(self):
-        yield self.alone()
-        yield self.pools()
+        at_once = self.mix.started_at_once()
+        yield from (self.alone(*some) for some in at_once)
+        yield from (self.pools(*some) for some in at_once)
         yield from self.parts()
         yield from self.aimed(SLO)
-        yield self.mps()
+        yield from (self.mps(*some) for some in at_once)
         yield from self.aimed(LEARNED)
         yield from self.steps()
         if not self.mix.in_turn:
@@ -262,7 +272,9 @@ def _phase(cell):
     later = way in (SLOWDOWN, SMQOS) and not cell.changes
     # Together, pools are what the start before was in as well, as long as nothing was known.
     again = cell.wants == "pools" or (bool(cell.changes) and way not in (SLO, LEARNED))
-    return (later, MIX_OF[cell.group].in_turn, again, bool(cell.changes), way == LEARNED)
+    in_turn = MIX_OF[cell.group].in_turn  # there the question is what the policy does
+    fixed = in_turn and way in FIXED and cell.topology != "alone"
+    return (later, in_turn, fixed, again, bool(cell.changes), way == LEARNED)
 
 
 def make_starts(options):

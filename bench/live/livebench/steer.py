@@ -54,7 +54,7 @@ class Steered(measure.Runner):
     def _aim(self, name, step):
         """How a program's target is stated when it starts. Who keeps a share of its rate alone takes that much
         longer in the mean: the nearest thing that SMQoS promises."""
-        if self.cell.start == SLO:  # its targets come with the windows: nothing is to be decided by what warms up
+        if self.cell.later:  # its targets come with the windows: nothing is to be decided by what warms up
             return ("--measure",)
         if step.way == SLOWDOWN:
             return "--slowdown", f"{step.factor:g}x"

@@ -85,6 +85,16 @@ def _summary(summary, way):
     return "\n".join(lines)
 
 
+def _means(cases):
+    """A row for each way and target, over all batch programs that came in turn."""
+    rows = [[f"{mix} at {load:g}, {factor:g}x", way, f"{m['kept']} of {m['n']}", _number(m["arrival"]),
+             _number(m["service"]), _number(m["batch"])]
+            for (mix, load, way, factor), m in judge.means_in_turn(cases).items()]
+    return ("Means over the batch programs. Tally's own p99 is one of service: it leaves out how long requests wait.\n\n"
+            + table(["case", "way", "keeps the target beside", "p99 / alone, from arrival", "p99 / alone, of service",
+                     "batch rate"], sorted(rows)))
+
+
 def _facts(text):
     """What `cotenant explain` says that the policy does, in one line."""
     lines = text.partition("\npolicy ")[2].splitlines()[1:]
@@ -167,7 +177,7 @@ def markdown(result, cells):
     parts = []
     for title, some in (("", plain), ("In the shape of Tally's table", turns)):
         if some:
-            parts += ([f"## {title}"] if title else []) + [_cases(some)]
+            parts += ([f"## {title}", _means(some)] if title else []) + [_cases(some)]
             for way in AIMED:
                 if way == SLO or any(way in c["ways"] for c in some):
                     parts.append(f"### All cases together: `{way}`\n\n"
