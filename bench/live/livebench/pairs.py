@@ -87,7 +87,7 @@ class Rows:
         return Start(ROWS, f"{name}-{spec}", self.maker.mix.latency, (spec,), tuple(windows), 0, topology=topology)
 
     def alone(self):
-        cell = self.maker.alone()
+        cell = self.maker.alone("", ())
         return replace(cell, windows=tuple(w for w in cell.windows if w[0].way == "alone"))
 
     def row(self, i, spec, ways):
