@@ -299,32 +299,36 @@ static bool was_lately(const json_t *timers, const char *key)
 /* The daemon's canary: where its deadlines come late, leases end and turns are late. */
 static void judge_timers(struct cot_findings *f, const json_t *timers)
 {
-	struct cot_finding *finding;
-	char since[32];
+	static const struct {
+		const char *times, *since, *worst, *why, *advice;
+	} reasons[] = {
+		{"waited", "waited_seconds", "worst_ms", "waited for a processor",
+		 "the machine is overloaded: leave a processor free, or raise the daemon's "
+		 "priority (renice, or Nice= and CPUWeight= in its unit)"},
+		{"stolen", "stolen_seconds", "worst_ms", "was not run",
+		 "the host gave this machine's processors to others (st in top), or the daemon "
+		 "was stopped"},
+		{"late", "late_seconds", "worst_own_ms", "was busy",
+		 "the daemon has too much to do: 'users' in 'cotenant stats --json' says what "
+		 "each user takes of it"},
+	};
+	unsigned i;
 
-	if (was_lately(timers, "waited_seconds")) {
-		cot_show_duration(cot_show_real(timers, "waited_seconds"), since, sizeof(since));
+	for (i = 0; i < COT_ARRAY_LEN(reasons); i++) {
+		struct cot_finding *finding;
+		char since[32];
+
+		if (!was_lately(timers, reasons[i].since))
+			continue;
+		cot_show_duration(cot_show_real(timers, reasons[i].since), since, sizeof(since));
 		finding = cot_doctor_add(
 			f, "timers", COT_FINDING_WARN,
-			"the daemon waited for a processor and came late %lld times, by up to %.0f "
-			"ms, last %s ago: frozen programs run meanwhile, and turns are late",
-			cot_show_number(timers, "waited"), cot_show_real(timers, "worst_ms"),
-			since);
-		cot_doctor_advise(finding, "the machine is overloaded: leave a processor free, or "
-					   "raise the daemon's priority (renice, or Nice= and "
-					   "CPUWeight= in its unit)");
+			"the daemon %s and came late %lld times, by up to %.0f ms, last %s ago: "
+			"frozen programs run meanwhile, and turns are late",
+			reasons[i].why, cot_show_number(timers, reasons[i].times),
+			cot_show_real(timers, reasons[i].worst), since);
+		cot_doctor_advise(finding, "%s", reasons[i].advice);
 	}
-	if (!was_lately(timers, "late_seconds"))
-		return;
-	cot_show_duration(cot_show_real(timers, "late_seconds"), since, sizeof(since));
-	finding = cot_doctor_add(
-		f, "timers", COT_FINDING_WARN,
-		"the daemon came late %lld times, by up to %.0f ms, last %s ago, and did not "
-		"wait for a processor: frozen programs run meanwhile",
-		cot_show_number(timers, "late"), cot_show_real(timers, "worst_own_ms"), since);
-	cot_doctor_advise(
-		finding, "the daemon or its machine was stopped, or the daemon has too much to do: "
-			 "'users' in 'cotenant stats --json' says what each user takes of it");
 }
 
 static void judge_order(struct cot_findings *f, const json_t *o, const char *prefix, bool thaw)

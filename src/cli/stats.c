@@ -415,11 +415,12 @@ static void print_energy(const json_t *answer)
 static void print_timers(const json_t *timers)
 {
 	if (json_is_object(timers))
-		(void)printf("\nTimers: at worst %.1f ms late, by the daemon itself %.1f ms\n"
-			     "Too late by itself: %lld, by the machine's load: %lld\n",
-			     cot_show_real(timers, "worst_ms"),
-			     cot_show_real(timers, "worst_own_ms"), cot_show_number(timers, "late"),
-			     cot_show_number(timers, "waited"));
+		(void)printf(
+			"\nTimers: at worst %.1f ms late, by the daemon itself %.1f ms\n"
+			"Too late by itself: %lld, by the machine's load: %lld, by its host: %lld\n",
+			cot_show_real(timers, "worst_ms"), cot_show_real(timers, "worst_own_ms"),
+			cot_show_number(timers, "late"), cot_show_number(timers, "waited"),
+			cot_show_number(timers, "stolen"));
 }
 
 static void print_core(const json_t *answer)

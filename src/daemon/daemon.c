@@ -225,8 +225,8 @@ static void tell_lateness(struct daemon *d)
 
 	if (l->n_late == d->n_late_told || now_ns < d->late_again_ns)
 		return;
-	log_warn("deadlines came late %lu times, by up to %.0f ms of the daemon's own: it was "
-		 "stopped or is overloaded",
+	log_warn("deadlines came late %lu times, by up to %.0f ms of the daemon's own: it is "
+		 "overloaded",
 		 (unsigned long)(l->n_late - d->n_late_told), (double)l->worst_own_ns / 1e6);
 	d->n_late_told = l->n_late;
 	d->late_again_ns = now_ns + LATE_AGAIN_NS;

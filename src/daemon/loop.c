@@ -44,26 +44,18 @@ uint64_t cot_loop_able_ns(const struct cot_loop *loop)
 	return cot_now_ns() - loop->waited_ns;
 }
 
-static void count_lateness(struct cot_loop *loop, uint64_t late_ns)
+static void count_lateness(struct cot_loop *loop, uint64_t since_ns)
 {
 	struct cot_lateness *l = &loop->lateness;
-	uint64_t waited_ns, own_ns;
+	uint64_t now_ns = cot_now_ns();
+	struct cot_delay d = {.late_ns = now_ns - since_ns};
 
-	if (late_ns > l->worst_ns)
-		l->worst_ns = late_ns;
-	if (late_ns <= l->worst_own_ns && late_ns < COT_LOOP_LATE_NS)
-		return;
-	waited_ns = read_waited_ns(loop) - loop->waited_ns;
-	own_ns = late_ns > waited_ns ? late_ns - waited_ns : 0;
-	if (own_ns > l->worst_own_ns)
-		l->worst_own_ns = own_ns;
-	if (own_ns >= COT_LOOP_LATE_NS) {
-		l->n_late++;
-		l->last_ns = cot_now_ns();
-	} else if (late_ns >= COT_LOOP_LATE_NS) {
-		l->n_waited++;
-		l->last_waited_ns = cot_now_ns();
+	/* What is not late, and not worse than anything before, is not looked at. */
+	if (d.late_ns > l->worst_own_ns || d.late_ns >= COT_LATE_NS) {
+		d.waited_ns = read_waited_ns(loop) - loop->waited_ns;
+		d.work_ns = cot_spell_work_ns(&loop->spell, d.waited_ns);
 	}
+	cot_lateness_count(l, &d, now_ns);
 }
 
 /* ---- life ---- */
@@ -86,6 +78,7 @@ int cot_loop_init(struct cot_loop *loop)
 		.clock = {.fd = -1, .ready = drain_clock},
 		.schedstat_fd = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC)};
 	loop->waited_ns = read_waited_ns(loop);
+	cot_spell_begin(&loop->spell);
 	loop->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	if (loop->epoll_fd >= 0)
 		loop->clock.fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
@@ -175,7 +168,7 @@ static void fire_timers(struct cot_loop *loop)
 		uint64_t since_ns = timer->due_ns > timer->set_ns ? timer->due_ns : timer->set_ns;
 
 		cot_timer_clear(timer);
-		count_lateness(loop, cot_now_ns() - since_ns);
+		count_lateness(loop, since_ns);
 		timer->fire(timer, now_ns);
 	}
 	/* Not before: a timer that is late now may have waited since the last time. */
@@ -201,6 +194,11 @@ static void set_clock(struct cot_loop *loop)
 	when.it_value.tv_nsec = (long)(due_ns % COT_NS_PER_S);
 	(void)timerfd_settime(loop->clock.fd, TFD_TIMER_ABSTIME, &when, NULL);
 	loop->clock_due_ns = due_ns;
+}
+
+static bool is_overdue(const struct cot_loop *loop)
+{
+	return loop->timers && loop->timers->due_ns <= cot_now_ns();
 }
 
 /* In the midst of a round that takes long. */
@@ -236,6 +234,7 @@ static void serve(struct cot_loop *loop, const struct epoll_event *events, int n
 int cot_loop_run(struct cot_loop *loop)
 {
 	struct epoll_event events[COT_LOOP_BATCH];
+	bool overdue;
 	int n;
 
 	while (!loop->quit) {
@@ -243,9 +242,13 @@ int cot_loop_run(struct cot_loop *loop)
 		if (loop->quit)
 			break;
 		set_clock(loop);
-		n = epoll_wait(loop->epoll_fd, events, COT_LOOP_BATCH, -1);
+		overdue = is_overdue(loop);
+		n = epoll_wait(loop->epoll_fd, events, COT_LOOP_BATCH, overdue ? 0 : -1);
 		if (n < 0 && errno != EINTR)
 			return -errno;
+		/* Who sleeps is to be woken; what is late already is so by what was done before. */
+		if (!overdue)
+			cot_spell_begin(&loop->spell);
 		loop->pulse_ns = cot_now_ns();
 		serve(loop, events, n < 0 ? 0 : n);
 		fire_timers(loop);

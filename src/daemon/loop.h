@@ -3,7 +3,7 @@
  * time-out while no timer is armed. One thread.
  *
  * Deadlines do not wait for descriptors: however many of them are ready, timers fire every
- * COT_LOOP_PULSE_NS, if what `ready` does is short. How late they fire is counted.
+ * COT_LOOP_PULSE_NS, if what `ready` does is short. How late they fire is counted (lateness.h).
  */
 #ifndef COT_DAEMON_LOOP_H
 #define COT_DAEMON_LOOP_H
@@ -12,10 +12,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "daemon/lateness.h"
+
 #define COT_LOOP_BATCH	  32
 #define COT_LOOP_PULSE_NS 5000000ull
-/* A timer that fires so much after its time is late. */
-#define COT_LOOP_LATE_NS 20000000ull
 
 /*
  * A descriptor to watch. The struct that embeds it owns it, and must remove it before it goes away.
@@ -33,16 +33,6 @@ struct cot_timer {
 	struct cot_timer *next, **link;
 };
 
-/*
- * Of timers that fired after their time, or after they were set. `own` leaves out what the daemon
- * waited for a processor: that is the machine's load, and the rest is our own fault.
- */
-struct cot_lateness {
-	uint64_t worst_ns, worst_own_ns;
-	uint64_t n_late, last_ns; /* by COT_LOOP_LATE_NS of our own; and when that was last */
-	uint64_t n_waited, last_waited_ns; /* the same, by the machine's load */
-};
-
 struct cot_loop {
 	int epoll_fd;
 	struct cot_source clock; /* the timerfd */
@@ -52,6 +42,7 @@ struct cot_loop {
 	int n_batch;
 	bool quit;
 	struct cot_lateness lateness;
+	struct cot_spell spell;		      /* since it was woken */
 	uint64_t pulse_ns;		      /* when timers were last checked */
 	int schedstat_fd;		      /* -1 = the kernel does not count */
 	uint64_t waited_ns, waited_looked_ns; /* for a processor, in all; when that was read */

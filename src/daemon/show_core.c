@@ -38,15 +38,20 @@ json_t *cot_show_core(struct conns *conns)
 	return o;
 }
 
+/* How often, and for how long not any more. */
+static void put_times(json_t *o, const char *key, const char *since, uint64_t n, uint64_t last_ns)
+{
+	put_number(o, key, n);
+	put(o, since, n ? json_real(seconds_since(last_ns)) : json_null());
+}
+
 json_t *cot_show_timers(const struct cot_lateness *l)
 {
 	json_t *o = json_object();
 
-	put_number(o, "late", l->n_late);
-	put(o, "late_seconds", l->n_late ? json_real(seconds_since(l->last_ns)) : json_null());
-	put_number(o, "waited", l->n_waited);
-	put(o, "waited_seconds",
-	    l->n_waited ? json_real(seconds_since(l->last_waited_ns)) : json_null());
+	put_times(o, "late", "late_seconds", l->n_late, l->last_ns);
+	put_times(o, "waited", "waited_seconds", l->n_waited, l->last_waited_ns);
+	put_times(o, "stolen", "stolen_seconds", l->n_stolen, l->last_stolen_ns);
 	put(o, "worst_ms", json_real(ms(l->worst_ns)));
 	put(o, "worst_own_ms", json_real(ms(l->worst_own_ns)));
 	return o;

@@ -370,7 +370,7 @@ static void test_stats(void **state)
 		    "\"core\":{\"fallbacks\":1,\"fault\":\"storm\",\"rescues\":2,"
 		    "\"freeze\":{\"sent\":7,\"failed\":1,\"timed_out\":2,\"mean_ms\":1.25,"
 		    "\"max_ms\":4.5}},\"connections\":3,\"refused\":4,\"bad_packets\":5,"
-		    "\"timers\":{\"late\":1,\"waited\":9,\"worst_ms\":7.5,\"worst_own_ms\":2.5}}"),
+		    "\"timers\":{\"late\":1,\"waited\":9,\"stolen\":8,\"worst_ms\":7.5,\"worst_own_ms\":2.5}}"),
 		0);
 	assert_string_equal(
 		printed,
@@ -397,7 +397,7 @@ static void test_stats(void **state)
 		"place   0     0       0          0.000 ms  0.000 ms\n"
 		"\n"
 		"Timers: at worst 7.5 ms late, by the daemon itself 2.5 ms\n"
-		"Too late by itself: 1, by the machine's load: 9\n"
+		"Too late by itself: 1, by the machine's load: 9, by its host: 8\n"
 		"Connections: 3, refused: 4, bad packets: 5\n");
 }
 
@@ -623,9 +623,19 @@ static void test_doctor_of_a_late_daemon(void **state)
 	f = finding(o, "timers");
 	assert_string_equal(
 		cot_show_text(f, "what"),
-		"the daemon came late 2 times, by up to 33 ms, last 12 s ago, and did not "
-		"wait for a processor: frozen programs run meanwhile");
-	assert_non_null(strstr(cot_show_text(f, "advice"), "was stopped"));
+		"the daemon was busy and came late 2 times, by up to 33 ms, last 12 s ago: frozen "
+		"programs run meanwhile, and turns are late");
+	assert_non_null(strstr(cot_show_text(f, "advice"), "too much to do"));
+	json_decref(o);
+	o = doctor_of_timers(
+		"{\"late\":0,\"late_seconds\":null,\"waited\":0,\"waited_seconds\":null,"
+		"\"stolen\":3,\"stolen_seconds\":5,\"worst_ms\":77,\"worst_own_ms\":1}");
+	f = finding(o, "timers");
+	assert_string_equal(
+		cot_show_text(f, "what"),
+		"the daemon was not run and came late 3 times, by up to 77 ms, last 5 s ago: frozen "
+		"programs run meanwhile, and turns are late");
+	assert_non_null(strstr(cot_show_text(f, "advice"), "or the daemon was stopped"));
 	json_decref(o);
 	o = doctor_of_timers("{\"late\":2,\"late_seconds\":1200,\"waited\":0,"
 			     "\"waited_seconds\":null,\"worst_ms\":400,\"worst_own_ms\":33}");

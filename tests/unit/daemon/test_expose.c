@@ -79,7 +79,7 @@ static void the_daemon(void **state)
 	expose("{'daemon': {'policy': 'rotate', 'policy_wanted': 'pools', 'started': 1795471843,"
 	       " 'policy_fault': {'fault': 'stall'}}, 'bad_packets': 3,"
 	       " 'core': {'fallbacks': 2, 'freeze': {'sent': 7, 'failed': 1, 'timed_out': 0}},"
-	       " 'timers': {'late': 4, 'waited': 5}}");
+	       " 'timers': {'late': 4, 'waited': 5, 'stolen': 6}}");
 	has("cotenant_start_time_seconds 1795471843");
 	has("cotenant_policy_info{policy=\"rotate\",wanted=\"pools\"} 1");
 	has("cotenant_policy_fallback 1");
@@ -91,6 +91,7 @@ static void the_daemon(void **state)
 	has("cotenant_bad_packets_total 3");
 	has("cotenant_deadlines_late_total 4");
 	has("cotenant_deadlines_waited_total 5");
+	has("cotenant_deadlines_stolen_total 6");
 	expose("{'daemon': {'policy_fault': null, 'started': 0}}");
 	has("cotenant_policy_fallback 0");
 	has_no("start_time");

@@ -165,7 +165,7 @@ static void test_lateness(void **state)
 	serve(1);
 	assert_non_null(strstr(stage_log(),
 			       ": deadlines came late 3 times, by up to 1717 ms of the daemon's "
-			       "own: it was stopped or is overloaded\n"));
+			       "own: it is overloaded\n"));
 	assert_in_range(stage.late_again_ns, cot_now_ns() + 9 * COT_NS_PER_S,
 			cot_now_ns() + 10 * COT_NS_PER_S);
 	l->n_late++;

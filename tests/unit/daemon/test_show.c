@@ -601,6 +601,7 @@ static void test_stats(void **state)
 	(void)stage_library(0, stage_tenant(1, "a", NULL), NULL);
 	assert_null_at(at(ask(COT_QUERY_STATS), "timers"), "late_seconds");
 	assert_null_at(at(ask(COT_QUERY_STATS), "timers"), "waited_seconds");
+	assert_null_at(at(ask(COT_QUERY_STATS), "timers"), "stolen_seconds");
 	stage.conns.n_refused = 4;
 	stage.conns.n_bad_packets = 5;
 	stage.basis.loop.lateness =
@@ -608,6 +609,8 @@ static void test_stats(void **state)
 				      .last_ns = cot_now_ns() - 70000 * MS,
 				      .n_waited = 9,
 				      .last_waited_ns = cot_now_ns() - 30000 * MS,
+				      .n_stolen = 11,
+				      .last_stolen_ns = cot_now_ns() - 50000 * MS,
 				      .worst_ns = 7 * MS,
 				      .worst_own_ns = 8 * MS};
 	world_hold(1, true);
@@ -622,8 +625,10 @@ static void test_stats(void **state)
 	assert_int_equal(number(o, "bad_packets"), 5);
 	assert_int_equal(number(at(o, "timers"), "late"), 6);
 	assert_int_equal(number(at(o, "timers"), "waited"), 9);
+	assert_int_equal(number(at(o, "timers"), "stolen"), 11);
 	assert_in_range((unsigned)real(at(o, "timers"), "late_seconds"), 70, 100);
 	assert_in_range((unsigned)real(at(o, "timers"), "waited_seconds"), 30, 60);
+	assert_in_range((unsigned)real(at(o, "timers"), "stolen_seconds"), 50, 80);
 	assert_true(real(at(o, "timers"), "worst_ms") == 7);
 	assert_true(real(at(o, "timers"), "worst_own_ms") == 8);
 	assert_int_equal(json_array_size(at(o, "users")), 1);
