@@ -2,8 +2,10 @@
 
 #include "model/tree.h"
 
-/* The mean is over about so many; and what is so many times as long as it says nothing more. */
-#define GAPS	 256u
+/* The mean is over about so many, and how much they scatter over more: of few it is hardly to be
+ * seen. What is so many times as long as the mean says nothing more. */
+#define GAPS	 512u
+#define SCATTER	 4096u
 #define FAR	 8u
 #define GAPS_MIN 4u  /* fewer say nothing */
 #define GAPS_FEW 16u /* fewer show too little of how much they scatter */
@@ -17,9 +19,11 @@ void cot_gaps_add(struct cot_gaps *g, uint64_t gap_ns)
 
 	if (g->n >= GAPS_FEW && gap_ns / FAR > g->mean_ns)
 		gap_ns = FAR * g->mean_ns;
-	g->n += g->n < GAPS;
+	g->n += g->n < SCATTER;
 	gap = (double)gap_ns;
-	mean += (gap - mean) / g->n;
+	mean += (gap - mean) / (g->n < GAPS ? g->n : GAPS);
+	if (g->n > GAPS) /* other gaps in the mean, as much scatter */
+		g->square *= mean * mean / ((double)g->mean_ns * (double)g->mean_ns);
 	g->square += (gap * gap - g->square) / g->n;
 	g->mean_ns = mean > 1.0 ? (uint64_t)mean : 1;
 }
@@ -51,6 +55,19 @@ static double rate_of_tail(double load, double shape)
 	return x;
 }
 
+/* Of a few hundred gaps of a Poisson process the scatter is off by a fifth: what is more than its is
+ * taken to be that until more of them say so. */
+static double scatter_of(const struct cot_gaps *g)
+{
+	double scatter = (double)cot_gaps_scatter_milli(g) / 1000.0;
+
+	if (g->n < GAPS_FEW)
+		scatter *= (double)(g->n + 1) / (g->n - 1);
+	if (scatter > 1.0)
+		scatter = 1.0 + (scatter - 1.0) * g->n / (g->n + GAPS);
+	return scatter;
+}
+
 uint64_t cot_wait_p99_ns(uint64_t service_ns, const struct cot_gaps *g)
 {
 	double load, scatter, poisson, tail;
@@ -60,9 +77,7 @@ uint64_t cot_wait_p99_ns(uint64_t service_ns, const struct cot_gaps *g)
 	if (service_ns >= g->mean_ns)
 		return COT_WAIT_FOR_EVER;
 	load = (double)service_ns / (double)g->mean_ns;
-	scatter = (double)cot_gaps_scatter_milli(g) / 1000.0;
-	if (g->n < GAPS_FEW)
-		scatter *= (double)(g->n + 1) / (g->n - 1);
+	scatter = scatter_of(g);
 	if (load <= 0.01 || scatter < EVEN)
 		return 0;
 	poisson = rate_of_tail(load, 1.0);

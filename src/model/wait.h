@@ -17,7 +17,7 @@
 struct cot_gaps {
 	uint64_t mean_ns;
 	double square; /* mean of the squares, in ns */
-	uint32_t n;    /* that the means are over, about */
+	uint32_t n;    /* that the squares' is over, about */
 };
 
 /* Once the mean is known, what is far from it counts as eight times that. */

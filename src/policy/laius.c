@@ -18,7 +18,7 @@
  * never stand beside each other, and what counts for a batch program is its next task alone.
  *
  * `laius-paper` is that. `laius-nb` does without the bandwidth, `laius-nc` without compensation for
- * lag. `laius` goes on from there (laius_drain.c, laius_queue.c, laius_reserve.c).
+ * lag. `laius` goes on from there (laius_drain.c, laius_queue.c, laius_reserve.c, laius_took.c).
  *
  * Where the paper is silent or differs:
  *  - queries get SMs in order of their begin; while the sum would be too large, the younger waits;
@@ -96,9 +96,15 @@ static uint64_t tick(struct cot_policy *p)
 
 /* ---- events ---- */
 
+/* Another policy may have left batch programs where this one wants them: then nobody says so. */
 static int init(struct cot_policy *p)
 {
+	struct cot_tenant *t;
+
 	laius_state(p)->stale_gpus = UINT64_MAX;
+	if (laius_is_live(p))
+		cot_for_each_tenant (t, p)
+			cot_laius_moved(p, t);
 	return 0;
 }
 
@@ -112,6 +118,12 @@ static void joined(struct cot_policy *p, struct cot_tenant *t)
 	came_or_went(p, t);
 	if (laius_is_live(p))
 		cot_laius_joined(p, t);
+}
+
+static void left(struct cot_policy *p, struct cot_tenant *t)
+{
+	came_or_went(p, t);
+	cot_laius_forget(p, t);
 }
 
 static void tenant_changed(struct cot_policy *p, struct cot_tenant *t, unsigned what)
@@ -179,7 +191,7 @@ static const struct cot_measure_ops measures = {.progress = progress};
 		.one_pool = true, .places = true, .queries = &queries,                             \
 		.state_bytes = sizeof(struct laius), .tenant_bytes = sizeof(struct laius_program), \
 		.query_bytes = sizeof(struct laius_query), .init = init, .tenant_joined = joined,  \
-		.tenant_left = came_or_went, .tenant_changed = tenant_changed, .tick = tick,       \
+		.tenant_left = left, .tenant_changed = tenant_changed, .tick = tick,               \
 		.explain = cot_laius_explain, __VA_ARGS__                                          \
 	}
 

@@ -98,7 +98,7 @@ static uint64_t left_ns(const struct cot_policy *p, const struct cot_query *q, u
 
 	while (x && q->plan->sms[x] > sms)
 		x--;
-	return lag->left_ns[x] / 1000 * cot_laius_flow(q->tenant)->slow_milli;
+	return lag->left_ns[x] / 1000 * (cot_laius_slow_ns(p, q, x) * 1000 / q->plan->query_ns[x]);
 }
 
 /*

@@ -4,6 +4,7 @@
  *
  *   laius.c          callbacks, the policies
  *   laius_queue.c    `laius`: what is enough for a request with its queue
+ *   laius_took.c     `laius`: how long requests took, beside what is predicted
  *   laius_reserve.c  `laius`: which SMs are kept free for the next one
  *   laius_drain.c    `laius`: where batch kernels still are
  *   laius_kept.c     `laius`: what is kept of a program
@@ -28,15 +29,35 @@
 #define LAIUS_LOST_MIN_NS (10 * COT_NS_PER_S)
 #define LAIUS_LOST_MAX_NS (60 * COT_NS_PER_S)
 
+/* Of which it is learned how long requests take: sixteenths of the GPU. */
+#define LAIUS_SIZES	   16u
+#define LAIUS_SERVICES_MAX 64u /* of others nothing is learned */
+
 /* In which bandwidth is counted. */
 #define LAIUS_BYTES_PER_MB 1000000u
 /* Of batch programs between requests. Our choice. */
 #define LAIUS_PACE_US 500u
 
+/* Live: requests on parts of about one size, in 1/1000 of what is predicted. */
+struct laius_took {
+	uint32_t at;	     /* the last one, of those that were learned from */
+	uint16_t slow_milli; /* the slower ones */
+	uint16_t mean_milli;
+	uint8_t n; /* that the mean is over, about; 0: none */
+};
+
+/* Live: of one service. */
+struct laius_times {
+	const struct cot_tenant *of; /* NULL: it is free */
+	uint32_t n_learned;
+	struct laius_took took[LAIUS_SIZES];
+};
+
 struct laius {
 	uint64_t stale_gpus; /* where something has changed that decides who gets what */
 	struct cot_lag lags[LAIUS_RUNNING_MAX];
 	bool used[LAIUS_RUNNING_MAX];
+	struct laius_times times[LAIUS_SERVICES_MAX];
 };
 
 /* Of a query. */
@@ -67,7 +88,7 @@ enum laius_why {
 /* Live: what requests need to keep their target, with their queue. */
 struct laius_need {
 	uint32_t patience_us; /* so long they may wait for SMs and keep it all the same */
-	uint32_t rate_mb;     /* per second, of the memory's bandwidth */
+	uint32_t rate_mb;     /* per second, of the memory's bandwidth; 0: not known */
 	uint32_t sms;	      /* 0: nothing is known */
 };
 
@@ -79,9 +100,9 @@ struct laius_flow {
 	 * first request since_ns is when the program joined. */
 	struct laius_need need, now;
 	uint64_t since_ns;
-	uint64_t raised_ns;  /* when it was last found that more are needed */
-	uint16_t slow_milli; /* measured beside others, in 1/1000 of what is predicted */
-	uint16_t late_milli; /* of the last ones, those that began too late for their target */
+	uint64_t raised_ns; /* when it was last found that more are needed */
+	uint32_t late;	    /* of the last ones, those that began too late for their target */
+	uint8_t times;	    /* its place in laius.times, and 1; 0: it has none */
 };
 
 /* Live: where a batch program's kernels may be, besides on its part: on [first, end) until
@@ -182,12 +203,20 @@ void cot_laius_arrive(const struct cot_policy *p, const struct cot_query *q);
 /* The quota with which it keeps its target beside the next ones. */
 uint32_t cot_laius_enough(const struct laius_deal *d, const struct cot_query *q);
 
-/* It begins on that, and takes so much of the bandwidth. */
+/* It begins on that, and takes so much of the bandwidth; 0: not known. */
 void cot_laius_begun(const struct laius_deal *d, const struct cot_query *q, uint32_t quota,
 		     uint64_t rate);
 
+/* ---- laius_took.c ---- */
+
+/* How long a slow one of such requests, and one in the mean, takes there. */
+uint64_t cot_laius_slow_ns(const struct cot_policy *p, const struct cot_query *q, uint32_t quota);
+uint64_t cot_laius_mean_ns(const struct cot_policy *p, const struct cot_query *q, uint32_t quota);
+
 /* It is over: how long it took is learned from. */
 void cot_laius_learn(const struct cot_policy *p, const struct cot_query *q);
+
+void cot_laius_forget(const struct cot_policy *p, const struct cot_tenant *t);
 
 /* ---- laius_drain.c ---- */
 

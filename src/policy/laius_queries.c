@@ -108,7 +108,8 @@ static bool begin(struct laius_deal *d, struct cot_query *q, uint32_t left)
 	else
 		begin_unknown(own, q);
 	if (d->live && known)
-		cot_laius_begun(d, q, quota, rate_of(d->p, q, d->l->n_sms));
+		cot_laius_begun(d, q, quota,
+				q->plan->task_bytes_per_s ? rate_of(d->p, q, d->l->n_sms) : 0);
 	return true;
 }
 

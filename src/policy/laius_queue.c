@@ -7,12 +7,12 @@
 #include "policy/shared.h"
 
 /* Our choices. */
-#define RAISE_NS       (100 * COT_NS_PER_MS) /* a queue that is there takes time to go */
-#define HARDLY	       16u
-#define WORST_NS       COT_NS_PER_S
-#define SLOW_MAX_MILLI 4000u
-#define LATE_OF	       128u /* requests, about, of which so many may begin too late */
-#define LATE_MILLI     20u
+#define RAISE_NS  (100 * COT_NS_PER_MS) /* a queue that is there takes time to go */
+#define HARDLY	  16u
+#define WORST_NS  COT_NS_PER_S
+#define LATE_OF	  512u /* requests, about, of which so many may begin too late */
+#define LATE_ALL  65536u
+#define LATE_MOST (LATE_ALL / 50)
 
 void cot_laius_joined(const struct cot_policy *p, const struct cot_tenant *t)
 {
@@ -33,20 +33,18 @@ void cot_laius_arrive(const struct cot_policy *p, const struct cot_query *q)
 	f->last_ns = q->arrived_ns > f->last_ns ? q->arrived_ns : f->last_ns;
 }
 
-static uint64_t service_ns(const struct cot_query *q, uint32_t quota)
-{
-	return q->plan->query_ns[quota] / 1000 * cot_laius_flow(q->tenant)->slow_milli;
-}
-
 /*
  * What the target of requests like this one leaves if they have that quota: so long may those wait
  * that come when nothing is queued. They keep the others waiting that are queued behind them, but
  * not for longer than that: it is once, and not for each of them. False: they miss their target.
  */
-static bool leaves(const struct cot_query *q, uint32_t quota, uint64_t *ret_ns)
+static bool leaves(const struct cot_policy *p, const struct cot_query *q, uint32_t quota,
+		   uint64_t *ret_ns)
 {
-	uint64_t target_ns = cot_policy_query_target_ns(q), need_ns = service_ns(q, quota);
-	uint64_t wait_ns = cot_wait_p99_ns(need_ns, &cot_laius_flow(q->tenant)->gaps);
+	uint64_t target_ns = cot_policy_query_target_ns(q);
+	uint64_t need_ns = cot_laius_slow_ns(p, q, quota);
+	uint64_t wait_ns =
+		cot_wait_p99_ns(cot_laius_mean_ns(p, q, quota), &cot_laius_flow(q->tenant)->gaps);
 
 	need_ns += q->out_ns;
 	if (need_ns > target_ns || wait_ns > target_ns - need_ns)
@@ -57,24 +55,24 @@ static bool leaves(const struct cot_query *q, uint32_t quota, uint64_t *ret_ns)
 
 /* The first that leaves `more_ns`. If none does, the one past which a request takes hardly less:
  * more would help nobody. */
-static uint32_t least_quota(const struct cot_query *q, uint64_t more_ns)
+static uint32_t least_quota(const struct cot_policy *p, const struct cot_query *q, uint64_t more_ns)
 {
 	uint32_t x, last = q->plan->n_quotas - 1;
-	uint64_t all_ns = service_ns(q, last), left_ns;
+	uint64_t all_ns = cot_laius_slow_ns(p, q, last), left_ns;
 
 	for (x = 0; x <= last; x++)
-		if (leaves(q, x, &left_ns) && left_ns >= more_ns)
+		if (leaves(p, q, x, &left_ns) && left_ns >= more_ns)
 			return x;
-	for (x = 0; service_ns(q, x) > all_ns + all_ns / HARDLY; x++)
+	for (x = 0; cot_laius_slow_ns(p, q, x) > all_ns + all_ns / HARDLY; x++)
 		;
 	return x;
 }
 
-static uint64_t patience_of(const struct cot_query *q)
+static uint64_t patience_of(const struct cot_policy *p, const struct cot_query *q)
 {
 	uint64_t left_ns = 0;
 
-	(void)leaves(q, q->plan->n_quotas - 1, &left_ns);
+	(void)leaves(p, q, q->plan->n_quotas - 1, &left_ns);
 	return left_ns;
 }
 
@@ -82,12 +80,12 @@ uint32_t cot_laius_enough(const struct laius_deal *d, const struct cot_query *q)
 {
 	bool own_sms = d->quiet || d->apart;
 	uint64_t budget_ns = laius_query(q)->budget_ns, best_ns = COT_NEVER, ns;
-	uint32_t least = least_quota(q, own_sms ? 0 : d->drain_ns), best = least, x;
+	uint32_t least = least_quota(d->p, q, own_sms ? 0 : d->drain_ns), best = least, x;
 
 	/* Fewer than the next ones need are not taken though they are free sooner: the queue would
 	 * grow. */
 	for (x = least; x < q->plan->n_quotas; x++) {
-		ns = service_ns(q, x) + cot_laius_stall_ns(d, q->plan->sms[x]);
+		ns = cot_laius_slow_ns(d->p, q, x) + cot_laius_stall_ns(d, q->plan->sms[x]);
 		if (ns <= budget_ns)
 			return x;
 		if (ns < best_ns) {
@@ -104,15 +102,15 @@ static uint32_t with_late(const struct cot_policy *p, struct laius_flow *f,
 {
 	uint32_t most = q->plan->sms[q->plan->n_quotas - 1];
 
-	if (laius_query(q)->budget_ns >= service_ns(q, least_quota(q, 0))) {
-		f->late_milli -= (f->late_milli + LATE_OF - 1) / LATE_OF;
+	if (laius_query(q)->budget_ns >= cot_laius_slow_ns(p, q, least_quota(p, q, 0))) {
+		f->late -= (f->late + LATE_OF - 1) / LATE_OF;
 		return sms;
 	}
-	f->late_milli += (uint16_t)((1000u - f->late_milli) / LATE_OF);
-	if (f->late_milli < LATE_MILLI || p->now_ns < f->raised_ns + RAISE_NS)
+	f->late += (LATE_ALL - f->late) / LATE_OF;
+	if (f->late < LATE_MOST || p->now_ns < f->raised_ns + RAISE_NS)
 		return sms;
 	f->raised_ns = p->now_ns;
-	f->late_milli = 0;
+	f->late = 0;
 	sms = f->need.sms > sms ? f->need.sms : sms;
 	sms += sms / 4 + 1;
 	return sms < most ? sms : most;
@@ -131,9 +129,9 @@ static void say_need(const struct cot_policy *p, const struct cot_query *q, uint
 	struct laius_flow *f = cot_laius_flow(q->tenant);
 	uint64_t mb = rate / LAIUS_BYTES_PER_MB;
 	const struct laius_need need = {
-		.patience_us = (uint32_t)(patience_of(q) / COT_NS_PER_US),
+		.patience_us = (uint32_t)(patience_of(p, q) / COT_NS_PER_US),
 		.rate_mb = mb < UINT32_MAX ? (uint32_t)mb : UINT32_MAX,
-		.sms = with_late(p, f, q, q->plan->sms[least_quota(q, 0)]),
+		.sms = with_late(p, f, q, q->plan->sms[least_quota(p, q, 0)]),
 	};
 
 	if (p->now_ns - f->since_ns >= WORST_NS) {
@@ -152,25 +150,4 @@ void cot_laius_begun(const struct laius_deal *d, const struct cot_query *q, uint
 
 	own->apart = (d->apart || d->quiet) && !cot_laius_stall_ns(d, q->plan->sms[quota]);
 	say_need(d->p, q, rate);
-}
-
-/* Slower than predicted: others take memory bandwidth from it. Up fast, down slowly. */
-void cot_laius_learn(const struct cot_policy *p, const struct cot_query *q)
-{
-	const struct laius_query *own = laius_query(q);
-	const struct cot_query *other;
-	struct laius_flow *f;
-	uint64_t planned_ns, milli;
-
-	if (!own->runs || !own->known || !own->apart)
-		return;
-	cot_for_each_query(other, p) if (other->tenant == q->tenant) return;
-	f = cot_laius_flow(q->tenant);
-	planned_ns = q->plan->query_ns[laius_state(p)->lags[own->lag].planned];
-	milli = (p->now_ns - own->since_ns) * 1000 / planned_ns;
-	milli = milli < 1000 ? 1000 : milli < SLOW_MAX_MILLI ? milli : SLOW_MAX_MILLI;
-	if (milli > f->slow_milli)
-		f->slow_milli += (uint16_t)((milli - f->slow_milli + 7) / 8);
-	else
-		f->slow_milli -= (uint16_t)((f->slow_milli - milli + 63) / 64);
 }

@@ -13,8 +13,9 @@
 #include "policy/shared.h"
 
 /* Our choices. */
-#define REST_NS		COT_NS_PER_S /* a batch program that launches nothing is at rest */
-#define EXPECTED_GAPS	8u	     /* for so long another request is expected */
+#define REST_NS		COT_NS_PER_S	   /* a batch program that launches nothing is at rest */
+#define TOLD_NS		(3 * COT_NS_PER_S) /* one that launches is told of once a second */
+#define EXPECTED_GAPS	8u		   /* for so long another request is expected */
 #define EXPECTED_MAX_NS (60 * COT_NS_PER_S)
 
 /* ---- who is there ---- */
@@ -53,11 +54,12 @@ static bool is_at_work(const struct cot_policy *p, const struct cot_tenant *t, u
 
 	if (!policy_lingers(p, t, s->idle_ns, p->config->linger_ns, wake_ns))
 		return false;
-	if (!t->launches.at_ns || t->launches.n || !s->free_ns)
+	if (!t->launches.at_ns || !s->free_ns)
 		return true;
-	if (since_ns + REST_NS <= p->now_ns)
+	since_ns += t->launches.n ? TOLD_NS : REST_NS;
+	if (since_ns <= p->now_ns)
 		return false;
-	policy_earlier(wake_ns, since_ns + REST_NS);
+	policy_earlier(wake_ns, since_ns);
 	return true;
 }
 
@@ -151,7 +153,8 @@ void cot_laius_look(struct laius_deal *d)
 			const struct laius_need *need = &cot_laius_flow(t)->need;
 
 			sms += need->sms;
-			rate += (uint64_t)need->rate_mb * LAIUS_BYTES_PER_MB;
+			rate += need->rate_mb ? (uint64_t)need->rate_mb * LAIUS_BYTES_PER_MB
+					      : laius_unknown_rate(d->p, need->sms, d->l->n_sms);
 			policy_earlier(&patience_ns, need->patience_us * COT_NS_PER_US);
 		}
 	}

@@ -52,11 +52,12 @@ static void test_far(void **state)
 
 	(void)state;
 	add(&g, MS, 1000);
-	assert_int_equal(g.n, 256);
+	assert_int_equal(g.n, 1000);
 	add(&g, 3600ull * 1000 * MS, 1);
-	assert_int_equal(g.mean_ns, MS + MS * 7 / 256);
+	assert_int_equal(g.mean_ns, MS + MS * 7 / 512);
+	assert_in_range(cot_gaps_scatter_milli(&g), 30, 70);
 	add(&g, 0, 1); /* at the same time */
-	assert_in_range(g.mean_ns, MS + MS * 5 / 256, MS + MS * 7 / 256);
+	assert_in_range(g.mean_ns, MS + MS * 5 / 512, MS + MS * 7 / 512);
 }
 
 /* Gaps of a gamma distribution whose shape is one of 4, 2 and 1, as sums of exponential ones. */

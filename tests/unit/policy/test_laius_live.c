@@ -37,17 +37,32 @@ static struct bench *begin(uint64_t target_us, uint64_t kernel_ns)
 	return b;
 }
 
-/* So many requests, one every gap_ns, each done after a millisecond. */
-static void requests(struct bench *b, uint64_t gap_ns, unsigned n)
+/* How long one takes, as planned, where the service is. */
+static uint64_t takes_ns(const struct bench *b)
+{
+	uint32_t n = b->part[SERVICE].n;
+
+	return !n ? plan_ns[2] : n < 64 ? plan_ns[0] : plan_ns[1];
+}
+
+/* So many requests, one every gap_ns, each as long as planned; milli: in 1/1000 of that. */
+static void requests_of(struct bench *b, uint64_t gap_ns, unsigned n, unsigned milli)
 {
 	const uint32_t id = 50;
+	uint64_t ns;
 
 	while (n--) {
 		query(b, id, SERVICE, 0, &plan);
-		bench_run(b, MS);
+		ns = takes_ns(b) / 1000 * milli;
+		bench_run(b, ns);
 		query_ends(b, id);
-		bench_run(b, gap_ns - MS);
+		bench_run(b, gap_ns > ns ? gap_ns - ns : 0);
 	}
+}
+
+static void requests(struct bench *b, uint64_t gap_ns, unsigned n)
+{
+	requests_of(b, gap_ns, n, 1000);
 }
 
 static void launches(struct bench *b, uint32_t id, uint64_t n)
@@ -267,20 +282,89 @@ static void test_slower_than_predicted(void **state)
 	queries_end(b);
 }
 
-/* They come too late though the plan says that it is enough. */
-static void test_late(void **state)
+/* On many SMs requests take a third longer than planned, no less than planned for half of them:
+ * that does not keep them there. On fewer it is seen that they take as long as planned. */
+static void test_what_many_take(void **state)
 {
-	struct bench *b = begin(4000, 5 * MS);
+	static const uint32_t halves[] = {32, 64, 132};
+	static const uint64_t half_ns[] = {4 * MS, 2 * MS, MS * 3 / 2};
+	static const struct cot_plan slow = {3, 1, halves, half_ns, half_ns, NULL};
+	struct bench *b = begin(2200, 50 * MS);
 	unsigned i;
 
 	(void)state;
-	for (i = 1; i < 40; i++) {
-		query(b, i, SERVICE, i % 4 ? 0 : 5 * MS, &plan);
-		bench_run(b, MS);
+	for (i = 1; i < 60; i++) { /* the first few are late, and have all SMs */
+		query(b, i, SERVICE, i < 30 ? 4 * MS : 0, &slow);
+		bench_run(b, 2 * MS);
 		query_ends(b, i);
-		bench_run(b, 50 * MS);
+		bench_run(b, 100 * MS);
 	}
-	assert_in_range(b->part[BATCH].n, 8, 104);
+	expect_part(b, BATCH, 0, 64);
+	queries_end(b);
+}
+
+/* They come too late though the plan says that it is enough: one in four; not three in a row, which
+ * a queue that keeps its target has now and then. */
+static void test_late(void **state)
+{
+	unsigned i, all;
+
+	(void)state;
+	for (all = 0; all < 2; all++) {
+		struct bench *b = begin(4000, 5 * MS);
+
+		for (i = 1; i < 60; i++) {
+			bool late = all ? !(i % 4) : i >= 40 && i < 43;
+
+			query(b, i, SERVICE, late ? 5 * MS : 0, &plan);
+			bench_run(b, takes_ns(b));
+			query_ends(b, i);
+			bench_run(b, 50 * MS);
+		}
+		assert_int_equal(b->part[BATCH].n == 112, !all);
+		queries_end(b);
+	}
+}
+
+/* A late request has many SMs. That nobody knows what it moves is no reason to keep batch programs
+ * off those SMs that the next ones do not need. */
+static void test_unknown_bandwidth(void **state)
+{
+	struct bench *b = queries_begin(&cot_policy_laius, 4000ull * GB);
+
+	(void)state;
+	service(b, SERVICE, 4000);
+	batch(b, BATCH);
+	kernels(b, BATCH, 5 * MS, true);
+	requests(b, 50 * MS, 3);
+	expect_part(b, BATCH, 0, 112);
+	query(b, 1, SERVICE, 3 * MS + 500 * US, &plan);
+	bench_run(b, MS);
+	query_ends(b, 1);
+	requests(b, 50 * MS, 1);
+	expect_part(b, BATCH, 0, 112);
+	queries_end(b);
+}
+
+/* A batch program that was stopped, and launches nothing, before the policy came: it is at rest,
+ * and requests have all SMs. */
+static void test_stopped_before(void **state)
+{
+	struct bench *b = queries_begin(&cot_policy_parts, 0);
+	struct cot_error err;
+
+	(void)state;
+	service(b, SERVICE, 4000);
+	batch(b, BATCH);
+	kernels(b, BATCH, 5 * MS, true);
+	launches(b, BATCH, 100); /* and is not heard of again */
+	assert_int_equal(cot_sched_set_policy(b->sched, &cot_policy_laius,
+					      cot_sched_policy(b->sched)->config, b->now_ns, &err),
+			 0);
+	requests(b, 100 * MS, 5);
+	expect_part(b, SERVICE, 112, 20); /* it may launch something yet */
+	requests(b, 100 * MS, 30);
+	expect_part(b, SERVICE, 0, 0);
 	queries_end(b);
 }
 
@@ -353,7 +437,10 @@ int main(void)
 		cmocka_unit_test(test_nobody_else),
 		cmocka_unit_test(test_room_for_a_queue),
 		cmocka_unit_test(test_slower_than_predicted),
+		cmocka_unit_test(test_what_many_take),
 		cmocka_unit_test(test_late),
+		cmocka_unit_test(test_unknown_bandwidth),
+		cmocka_unit_test(test_stopped_before),
 		cmocka_unit_test(test_two_services),
 		cmocka_unit_test(test_a_flood),
 	};
