@@ -55,8 +55,8 @@ static double rate_of_tail(double load, double shape)
 	return x;
 }
 
-/* Of a few hundred gaps of a Poisson process the scatter is off by a fifth: what is more than its is
- * taken to be that until more of them say so. */
+/* Of a few hundred gaps of a Poisson process the scatter is off by a fifth: what is more than its
+ * is taken to be that until more of them say so. */
 static double scatter_of(const struct cot_gaps *g)
 {
 	double scatter = (double)cot_gaps_scatter_milli(g) / 1000.0;
