@@ -14,5 +14,6 @@ set_target_properties(probe-backend bench_consolidate PROPERTIES RUNTIME_OUTPUT_
 # bench/backend: copies of a program, apart and with a backend.
 add_executable(backend-copies bench/backend/copies.c)
 target_compile_definitions(backend-copies PRIVATE _GNU_SOURCE=)
+target_include_directories(backend-copies PRIVATE "${CMAKE_SOURCE_DIR}")
 target_link_libraries(backend-copies PRIVATE cot_flags ${CMAKE_DL_LIBS})
 set_target_properties(backend-copies PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${COT_BIN_DIR}")

@@ -14,6 +14,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "bench/mix_ptx.h"
+
 #define THREADS	   256u
 #define BLOCKS_MAX 4096u
 #define TIMES_MAX  (1u << 20)
@@ -21,32 +23,7 @@
 typedef unsigned long long pointer;
 typedef struct handle *handle;
 
-/* clang-format off */
-static const char text[] =
-	".version 7.0\n.target sm_70\n.address_size 64\n"
-	".visible .entry mix(.param .u64 words, .param .u32 n, .param .u32 rounds)\n"
-	"{\n"
-	"  .reg .pred %p<3>; .reg .b32 %r<9>; .reg .b64 %rd<4>;\n"
-	"  ld.param.u64 %rd1, [words];\n"
-	"  ld.param.u32 %r1, [n];\n"
-	"  ld.param.u32 %r2, [rounds];\n"
-	"  mov.u32 %r3, %ctaid.x; mov.u32 %r4, %ntid.x; mov.u32 %r5, %tid.x;\n"
-	"  mad.lo.u32 %r6, %r3, %r4, %r5;\n"
-	"  setp.ge.u32 %p1, %r6, %r1;\n"
-	"  @%p1 bra end;\n"
-	"  mul.wide.u32 %rd2, %r6, 4;\n"
-	"  add.u64 %rd3, %rd1, %rd2;\n"
-	"  ld.global.u32 %r7, [%rd3];\n"
-	"  mov.u32 %r8, 0;\n"
-	"round:\n"
-	"  mad.lo.u32 %r7, %r7, 1664525, 1013904223;\n"
-	"  add.u32 %r8, %r8, 1;\n"
-	"  setp.lt.u32 %p2, %r8, %r2;\n"
-	"  @%p2 bra round;\n"
-	"  st.global.u32 [%rd3], %r7;\n"
-	"end: ret;\n"
-	"}\n";
-/* clang-format on */
+static const char text[] = MIX_PTX_HEAD("sm_70") MIX_PTX;
 
 #define CALLS(F)                                                                               \
 	F(cuInit, (unsigned))                                                                  \
@@ -169,8 +146,8 @@ int main(int argc, char **argv)
 	CHECK(cuMemcpyDtoH_v2, words, d, n * sizeof(words[0]));
 	/* What `rounds` times do at once, and then all launches. */
 	for (i = 0; i < rounds; i++) {
-		by *= 1664525u;
-		plus = plus * 1664525u + 1013904223u;
+		by *= MIX_TIMES;
+		plus = plus * MIX_TIMES + MIX_PLUS;
 	}
 	for (i = 0; i < n; i++) {
 		uint32_t v = first[i];

@@ -13,30 +13,8 @@
 #define MAX_STREAMS 8
 #define WORDS	    (64u * PROG_THREADS)
 
-/* clang-format off */
-static const char turn_text[] =
-	".version 7.0\n"
-	".target sm_35\n"
-	".address_size 64\n"
-	".visible .entry turn(.param .u64 words, .param .u32 n, .param .u32 rounds)\n"
-	"{\n"
-	"  .reg .pred %p<2>; .reg .b32 %r<9>; .reg .b64 %rd<4>;\n"
-	"  ld.param.u64 %rd1, [words];\n"
-	"  ld.param.u32 %r1, [n];\n"
-	"  ld.param.u32 %r2, [rounds];\n"
-	"  mov.u32 %r3, %ctaid.x; mov.u32 %r4, %ntid.x; mov.u32 %r5, %tid.x;\n"
-	"  mad.lo.u32 %r6, %r3, %r4, %r5;\n"
-	"  setp.ge.u32 %p1, %r6, %r1;\n"
-	"  @%p1 bra end;\n"
-	"  mul.wide.u32 %rd2, %r6, 4;\n"
-	"  add.u64 %rd3, %rd1, %rd2;\n"
-	"  ld.global.u32 %r7, [%rd3];\n"
-	"  xor.b32 %r7, %r7, %r6;\n"
-	"  add.u32 %r7, %r7, %r2;\n"
-	"  st.global.u32 [%rd3], %r7;\n"
-	"end: ret;\n"
-	"}\n";
-/* clang-format on */
+static const char mix_text[] = MIX_PTX_HEAD("sm_70") MIX_PTX;
+static const char turn_text[] = MIX_PTX_HEAD("sm_70") TURN_PTX;
 
 static uint32_t is[WORDS], expected[MAX_STREAMS][WORDS];
 static unsigned n, rounds = 3;
@@ -58,7 +36,7 @@ static void play(uint32_t *words)
 			words[i] = (words[i] ^ i) + rounds;
 		else
 			for (k = 0; k < rounds; k++)
-				words[i] = words[i] * 1664525u + 1013904223u;
+				words[i] = words[i] * MIX_TIMES + MIX_PLUS;
 }
 
 static void check(CUresult result)
@@ -105,7 +83,7 @@ int main(int argc, char **argv)
 	CUstream s[MAX_STREAMS] = {NULL};
 	CUdeviceptr d[MAX_STREAMS];
 	struct ptx_prog p = {0};
-	CUmodule turn;
+	CUmodule module;
 	CUfunction f, wild;
 	uint64_t digest = 0;
 
@@ -120,8 +98,8 @@ int main(int argc, char **argv)
 	check(cuDevicePrimaryCtxRetain(&p.context, 0));
 	check(cuCtxSetCurrent(p.context));
 	check(cuModuleLoadData(&p.module, ptx_text));
-	check(cuModuleLoadData(&turn, turn_text));
-	check(cuModuleGetFunction(&f, kernel ? turn : p.module, kernel ? "turn" : "mix"));
+	check(cuModuleLoadData(&module, kernel ? turn_text : mix_text));
+	check(cuModuleGetFunction(&f, module, kernel ? "turn" : "mix"));
 	check(cuModuleGetFunction(&wild, p.module, "wrong"));
 	for (i = 0; i < n_buffers; i++) {
 		if (streams)

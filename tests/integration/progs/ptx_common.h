@@ -5,13 +5,12 @@
 #ifndef COT_TESTS_PTX_COMMON_H
 #define COT_TESTS_PTX_COMMON_H
 
+#include "bench/mix_ptx.h"
 #include "common.h"
 
 /* clang-format off */
 static const char ptx_text[] =
-	".version 7.0\n"
-	".target sm_35\n"
-	".address_size 64\n"
+	MIX_PTX_HEAD("sm_35")
 	/* Every block's first thread counts in counts[block] until stop[0] is not zero. */
 	".visible .entry poll(.param .u64 stop, .param .u64 counts)\n"
 	"{\n"
@@ -30,29 +29,7 @@ static const char ptx_text[] =
 	"  @%p1 bra again;\n"
 	"  ret;\n"
 	"}\n"
-	/* words[i] = words[i] * 1664525 + 1013904223, `rounds` times. */
-	".visible .entry mix(.param .u64 words, .param .u32 n, .param .u32 rounds)\n"
-	"{\n"
-	"  .reg .pred %p<3>; .reg .b32 %r<9>; .reg .b64 %rd<4>;\n"
-	"  ld.param.u64 %rd1, [words];\n"
-	"  ld.param.u32 %r1, [n];\n"
-	"  ld.param.u32 %r2, [rounds];\n"
-	"  mov.u32 %r3, %ctaid.x; mov.u32 %r4, %ntid.x; mov.u32 %r5, %tid.x;\n"
-	"  mad.lo.u32 %r6, %r3, %r4, %r5;\n"
-	"  setp.ge.u32 %p1, %r6, %r1;\n"
-	"  @%p1 bra end;\n"
-	"  mul.wide.u32 %rd2, %r6, 4;\n"
-	"  add.u64 %rd3, %rd1, %rd2;\n"
-	"  ld.global.u32 %r7, [%rd3];\n"
-	"  mov.u32 %r8, 0;\n"
-	"round:\n"
-	"  mad.lo.u32 %r7, %r7, 1664525, 1013904223;\n"
-	"  add.u32 %r8, %r8, 1;\n"
-	"  setp.lt.u32 %p2, %r8, %r2;\n"
-	"  @%p2 bra round;\n"
-	"  st.global.u32 [%rd3], %r7;\n"
-	"end: ret;\n"
-	"}\n"
+	MIX_PTX
 	/* Neighbours write the same word: a race. */
 	".visible .entry race(.param .u64 words)\n"
 	"{\n"
