@@ -107,6 +107,9 @@ struct cot_part {
 	 * too.
 	 */
 	bool hold;
+	/* What the program launches is to be on the CPU, as far as it has CPU versions of its
+	 * kernels (cpu.h). Only where t->can_cpu: the core leaves it out elsewhere. */
+	bool cpu;
 };
 
 #define COT_HOLD_MAX_NS 50000000u
@@ -194,6 +197,7 @@ struct cot_tenant {
 	/* The user's wish: the pace of whatever part it gets, whatever the policy says. 0: none. */
 	uint32_t pace_us;
 	struct cot_cost cost; /* changes with the predictions */
+	bool can_cpu;	      /* its user lets the policy put launches on the CPU; see cot_part */
 };
 
 /*

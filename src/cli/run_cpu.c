@@ -133,21 +133,31 @@ static int set_decision(const char *path, enum cot_model_aim aim, struct cot_err
 int cot_run_cpu_set_up(const struct cot_run_cpu *c, struct cot_error *err)
 {
 	bool by_time = c->aim && strcmp(c->aim, "time") == 0;
+	bool by_policy = c->aim && strcmp(c->aim, "policy") == 0;
 	int rc;
 
 	if (!c->libraries)
 		return c->kernels || c->aim ? cot_error_set(err, -EINVAL,
 							    "--cpu-kernels and --cpu-by need --cpu")
 					    : 0;
-	if (c->aim && !by_time && strcmp(c->aim, "energy") != 0)
-		return cot_error_set(err, -EINVAL, "--cpu-by is '%.40s'; expected energy or time",
+	if (c->aim && !by_time && !by_policy && strcmp(c->aim, "energy") != 0)
+		return cot_error_set(err, -EINVAL,
+				     "--cpu-by is '%.40s'; expected energy, time or policy",
 				     c->aim);
-	if (c->aim && !c->kernels)
-		return cot_error_set(err, -EINVAL, "--cpu-by needs --cpu-kernels");
+	if (c->aim && !by_policy && !c->kernels)
+		return cot_error_set(err, -EINVAL, "--cpu-by %s needs --cpu-kernels", c->aim);
+	if (by_policy && c->kernels)
+		return cot_error_set(err, -EINVAL,
+				     "--cpu-by policy lets the daemon decide; expected it without "
+				     "--cpu-kernels");
 	rc = set_libraries(c->libraries, err);
 	if (!rc && c->kernels)
 		rc = set_decision(c->kernels, by_time ? COT_MODEL_TIME : COT_MODEL_ENERGY, err);
 	else if (!rc)
 		(void)unsetenv("COTENANT_CPU_UPTO"); /* another program's */
+	if (!rc && by_policy)
+		rc = setenv("COTENANT_CPU_BY", "policy", 1) < 0 ? -errno : 0;
+	else if (!rc)
+		(void)unsetenv("COTENANT_CPU_BY");
 	return rc;
 }

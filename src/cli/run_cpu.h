@@ -7,7 +7,7 @@
 struct cot_run_cpu {
 	const char *libraries; /* names or paths, with commas between; NULL: none */
 	const char *kernels;   /* a file for the models; NULL: all launches that can */
-	const char *aim;       /* NULL: energy */
+	const char *aim;       /* or who decides; NULL: energy */
 };
 
 /*

@@ -27,7 +27,7 @@
 static bool can_run(const struct cot_tenant *t)
 {
 	return t && t->entity && t->entity->run == COT_RUN_RUNNING && !t->part.hold &&
-	       t->activity != COT_ACTIVITY_IDLE;
+	       !t->part.cpu && t->activity != COT_ACTIVITY_IDLE;
 }
 
 static double sms_of(const struct cot_tenant *t)

@@ -13,6 +13,7 @@ struct part_member {
 	bool found;	 /* it has said what it has from the time of another daemon */
 	int status;
 	uint32_t n_sms, unit, n_units;
+	bool can_cpu;
 	struct cot_part part;
 	uint32_t waiting;     /* for the answer to the PLACE with this number; 0 = none */
 	struct cot_part sent; /* in it */
@@ -84,7 +85,7 @@ static bool are_alike(const struct part_member *a, const struct part_member *b)
 static bool is_known(const struct cot_tenant *is, const struct part_member *all)
 {
 	return is->part_sms == all->n_sms && is->part_unit == all->unit &&
-	       is->part_units == all->n_units;
+	       is->part_units == all->n_units && is->can_cpu == all->can_cpu;
 }
 
 /* How the tenant's GPUs are divided; n_sms 0 and why: it cannot be placed. */
@@ -101,6 +102,7 @@ static struct part_member common(struct cot_host_parts *parts, uint32_t tenant, 
 			all.status = m->status;
 		else if (!all.status && !are_alike(m, &all))
 			all.status = -EXDEV;
+		all.can_cpu &= m->can_cpu;
 	}
 	if (all.status)
 		all.n_sms = all.unit = all.n_units = 0;
@@ -125,7 +127,8 @@ static void send_place(struct cot_host_parts *parts, struct part_member *to, str
 		.first = (uint16_t)part.first,
 		.n = (uint16_t)part.n,
 		.pace_us = part.pace_us,
-		.flags = (part.hold ? COT_PLACE_HOLD : 0) | (leave ? COT_PLACE_LEAVE : 0),
+		.flags = (part.hold ? COT_PLACE_HOLD : 0) | (leave ? COT_PLACE_LEAVE : 0) |
+			 (part.cpu ? COT_PLACE_CPU : 0),
 	};
 
 	cot_proto_header(&m.h, COT_MSG_PLACE, sizeof(m), seq);
@@ -162,7 +165,7 @@ static void send_after(struct cot_host_parts *parts, struct part_member *m,
 		       const struct part_tenant *t)
 {
 	if (m->part.first == t->wanted.first && m->part.n == t->wanted.n &&
-	    m->part.pace_us == t->wanted.pace_us && !t->wanted.hold)
+	    m->part.pace_us == t->wanted.pace_us && !t->wanted.hold && !t->wanted.cpu)
 		return;
 	send_place(parts, m, t->wanted, false, next_own_seq(parts));
 }
@@ -183,7 +186,8 @@ static int tell_part(struct cot_host *host, struct cot_event *ev, struct cot_par
 {
 	struct part_tenant *t = find_or_make(cot_host_parts(host), ev->id);
 
-	part.hold = false; /* the core knows of none, and this one ends by itself */
+	/* The core knows of neither; the one ends by itself, the other with the next order. */
+	part.hold = part.cpu = false;
 	if (t)
 		t->wanted = part;
 	ev->parts.part = part;
@@ -197,7 +201,10 @@ static void tell_parts(struct cot_host *host, uint32_t tenant, const struct part
 		.type = COT_EV_PARTS,
 		.id = tenant,
 		.now_ns = now_ns,
-		.parts = {.n_sms = all->n_sms, .unit = all->unit, .n_units = all->n_units},
+		.parts = {.n_sms = all->n_sms,
+			  .unit = all->unit,
+			  .n_units = all->n_units,
+			  .can_cpu = all->can_cpu},
 	};
 
 	/* What it says of itself may be nonsense: then it is on all of the GPU, for the core. */
@@ -255,6 +262,7 @@ void cot_host_part_told(struct cot_host *host, unsigned member, const struct cot
 	from->n_sms = m->n_sms;
 	from->unit = m->unit;
 	from->n_units = cot_msg_parts_n_units(m);
+	from->can_cpu = cot_msg_parts_flags(m) & COT_PARTS_CPU;
 	from->part.pace_us = m->pace_us;
 	settle(host, from, now_ns);
 	is = cot_sched_tenant(cot_host_sched(host), from->tenant);
@@ -306,6 +314,7 @@ void cot_host_part_placed(struct cot_host *host, unsigned member, const struct c
 	if (!m->status) {
 		from->part.pace_us = from->sent.pace_us;
 		from->part.hold = from->sent.hold;
+		from->part.cpu = from->sent.cpu;
 	}
 	count(t, m, false);
 	if (m->h.seq == t->seq && m->status)

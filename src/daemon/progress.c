@@ -36,10 +36,7 @@ void cot_progress_count(struct conn *c, enum cot_progress_kind kind, uint64_t to
 
 static bool is_wanted(const struct roster *r)
 {
-	const struct cot_measure_ops *ops =
-		cot_sched_policy(cot_host_sched(r->basis->host))->ops->measures;
-
-	return ops && ops->progress;
+	return cot_sched_policy(cot_host_sched(r->basis->host))->ops->measures != NULL;
 }
 
 static void tell(struct tenant *t, uint64_t until_ns, uint64_t now_ns)

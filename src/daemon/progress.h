@@ -16,7 +16,12 @@ struct cot_timer;
 struct tenant;
 
 /* A shim counts launches that run as works, and all others, each in a message of its own. */
-enum cot_progress_kind { COT_PROGRESS_WORKS, COT_PROGRESS_PARTS, COT_PROGRESS_KINDS };
+enum cot_progress_kind {
+	COT_PROGRESS_WORKS,
+	COT_PROGRESS_PARTS,
+	COT_PROGRESS_CPU,
+	COT_PROGRESS_KINDS
+};
 
 /* What has come of one shim. */
 struct cot_progress_seen {

@@ -213,6 +213,7 @@ static json_t *part(const struct cot_tenant *is, const struct cot_host_part_stat
 	put(o, "pace_wait_ms", json_real((double)c->pace_wait_ns / 1e6));
 	put_number(o, "pace_failed", c->n_pace_failed);
 	put(o, "held", json_boolean(is->part.hold));
+	put(o, "to_cpu", json_boolean(is->part.cpu));
 	put_number(o, "launches_held", c->n_held);
 	put(o, "held_ms", json_real((double)c->held_ns / 1e6));
 	put_number(o, "copies_held", c->n_copies);

@@ -104,7 +104,7 @@ static void read_templates(struct cot_settings *s, const char *(*get)(const char
 
 static void read_shim(struct cot_settings *s, const char *(*get)(const char *name))
 {
-	const char *merge;
+	const char *merge, *by;
 	uint64_t x;
 
 	s->quota = read_share(s, get("COTENANT_QUOTA"));
@@ -117,6 +117,8 @@ static void read_shim(struct cot_settings *s, const char *(*get)(const char *nam
 	read_text(s, get("COTENANT_SHIM_DRIVER"), s->driver, sizeof(s->driver));
 	read_text(s, get("COTENANT_CPU"), s->cpu, sizeof(s->cpu));
 	read_text(s, get("COTENANT_CPU_UPTO"), s->cpu_upto, sizeof(s->cpu_upto));
+	by = get("COTENANT_CPU_BY");
+	s->cpu_by_policy = by && !strcmp(by, "policy");
 	s->cpu_wait_ms = CPU_WAIT_MS_DEFAULT;
 	if (read_number(s, get("COTENANT_CPU_WAIT_MS"), WAIT_MS_MAX, &x))
 		s->cpu_wait_ms = (uint32_t)x;

@@ -45,6 +45,7 @@ struct cot_settings {
 	/* Providers of CPU versions of kernels, with colons between; empty: none. Which launches
 	 * are to be there, as in guest/shim/cpu.h; empty: all that can. */
 	char cpu[COT_CPU_LIST_MAX], cpu_upto[COT_CPU_UPTO_MAX];
+	bool cpu_by_policy;   /* ... and while the daemon's policy says so */
 	uint32_t cpu_wait_ms; /* for what comes before a launch there */
 
 	unsigned n_bad; /* variables whose value is not understood: left at their default */

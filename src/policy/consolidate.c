@@ -13,8 +13,9 @@
  * released at the same time, all others are held. With one gang there are no turns.
  *
  * Programs are held and released, not their kernels: so what they launch may be any library's.
- * Launches on the CPU are the program's own business (`cotenant run --cpu`): here one that would
- * take less there is only left alone, and explain() says so.
+ * A program that takes least on the CPU, and may be put there (`cotenant run --cpu-by policy`), has
+ * no turns: its launches are there, as far as it has CPU versions of their kernels, and the others
+ * go to the GPU beside whoever has it.
  *
  * While a latency program is active on a GPU there are no gangs: programs are placed as under
  * `parts`, and nobody waits. So it is with more than CONSOLIDATE_PROGRAMS_MAX programs.
@@ -99,8 +100,8 @@ static uint32_t first_turn(const struct cot_policy *p, const struct parts_deal *
 
 	cot_for_each_tenant (t, p) {
 		own = consolidate_program(t);
-		if (!parts_is_free_batch(&d->l, t) || !own->gang || !own->held_ns ||
-		    own->held_ns >= since_ns)
+		if (!parts_is_free_batch(&d->l, t) || !own->gang || own->part.cpu ||
+		    !own->held_ns || own->held_ns >= since_ns)
 			continue;
 		since_ns = own->held_ns;
 		gang = own->gang;
@@ -145,8 +146,9 @@ static void place(struct cot_policy *p, const struct parts_deal *d, const struct
 			continue;
 		if (is_new(t))
 			part = cot_placing_part(&d->l, begin, end);
-		part.hold = cot_consolidate_is_pending(p, d, t, wake_ns) &&
-			    (is_new(t) || (g->n_gangs > 1 && own->gang != g->turn));
+		part.hold =
+			cot_consolidate_is_pending(p, d, t, wake_ns) &&
+			(is_new(t) || (g->n_gangs > 1 && own->gang != g->turn && !own->part.cpu));
 		part.pace_us = g->n_gangs > 1 ? TURN_PACE_US : 0;
 		cot_holding_place(p, t, part, &own->held_ns, wake_ns);
 	}
@@ -223,10 +225,11 @@ static const struct cot_measure_ops measures = {0};
 static void tenant_changed(struct cot_policy *p, struct cot_tenant *t, unsigned what)
 {
 	struct consolidate *c = p->state;
+	bool can = consolidate_program(t)->can_cpu != t->can_cpu;
 	uint32_t gpu;
 
 	cot_parts_changed(p, t, what);
-	if (!(what & ~(unsigned)(COT_CHANGED_ACTIVITY | COT_CHANGED_PARTS)))
+	if (!can && !(what & ~(unsigned)(COT_CHANGED_ACTIVITY | COT_CHANGED_PARTS)))
 		return;
 	for (gpu = 0; gpu < COT_POLICY_GPUS_MAX; gpu++)
 		c->gpus[gpu].stale = true;

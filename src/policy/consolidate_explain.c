@@ -26,7 +26,8 @@ static const char *reason_in_gang(const struct cot_tenant *t)
 	if (own->way == COT_GANG_SHARED)
 		return "its set takes less together than apart, and least on all SMs";
 	if (own->way == COT_GANG_CPU)
-		return "it would take less on the CPU: 'cotenant run --cpu' runs it there";
+		return "it takes least on the CPU: there its launches are, as far as it has CPU "
+		       "versions of their kernels";
 	return "no set with it takes less together than apart";
 }
 
@@ -53,11 +54,12 @@ unsigned cot_consolidate_explain(const struct cot_policy *p, const struct cot_te
 {
 	const struct consolidate_program *own = consolidate_program(t);
 	const struct consolidate_gpu *g = consolidate_gpu(p, t);
+	bool in_turns = own->gang && !own->part.cpu;
 	unsigned n = 0;
 
-	if (max < 7)
+	if (max < 8)
 		return 0;
-	if (own->gang) {
+	if (in_turns) {
 		facts[n++] = (struct cot_fact){
 			.name = "gang", .value = own->gang, .unit = COT_FACT_COUNT};
 		facts[n++] = (struct cot_fact){
@@ -65,19 +67,24 @@ unsigned cot_consolidate_explain(const struct cot_policy *p, const struct cot_te
 		facts[n++] = (struct cot_fact){
 			.name = "programs in it", .value = own->n, .unit = COT_FACT_COUNT};
 	}
-	if (own->gang && own->saved)
+	if (in_turns && own->saved)
 		facts[n++] = (struct cot_fact){.name = "saved by it",
 					       .text = "of what its programs take apart, predicted",
 					       .value = own->saved,
 					       .unit = COT_FACT_PERMILLE};
-	if (own->gang && g->n_gangs > 1)
+	if (in_turns && g->n_gangs > 1)
 		facts[n++] = (struct cot_fact){
 			.name = "turn", .value = own->turn_us, .unit = COT_FACT_US};
-	if (own->gang && own->power_w)
+	if (in_turns && own->power_w)
 		facts[n++] = (struct cot_fact){.name = "predicted power",
 					       .text = "of the GPU with this gang",
 					       .value = own->power_w,
 					       .unit = COT_FACT_W};
+	if (in_turns && own->cpu_less)
+		facts[n++] = (struct cot_fact){
+			.name = "on the CPU",
+			.text = "it would take less: 'cotenant run --cpu ... --cpu-by policy' lets "
+				"it be put there"};
 	facts[n++] = (struct cot_fact){.name = "because", .text = reason_of(p, t)};
 	return n;
 }

@@ -15,6 +15,9 @@
  * core allows 4000. An MPS server of today serves no more. */
 #define CONSOLIDATE_PROGRAMS_MAX 60u
 
+/* The gang of those whose launches are on the CPU: it has no turns. */
+#define CONSOLIDATE_ON_CPU UINT16_MAX
+
 struct consolidate_program {
 	struct parts_program parts; /* the first: see policy/parts.h */
 	uint64_t held_ns;
@@ -26,6 +29,8 @@ struct consolidate_program {
 	uint16_t n;	      /* programs of the gang */
 	uint8_t way;	      /* enum cot_gang_way */
 	bool chosen;	      /* while a plan is made: it is to be in it */
+	bool can_cpu;	      /* as it was when its plan was made */
+	bool cpu_less;	      /* it would take less on the CPU, where it cannot be put */
 };
 
 struct consolidate_gpu {

@@ -61,6 +61,20 @@ static void add_cost(const struct planning *s, const struct cot_tenant *t, doubl
 	g->cpu_j = g->cpu_s * cost->cpu_w;
 }
 
+/* Where the policy cannot put it on the CPU, that is no way that counts; its user may want to know.
+ */
+static void take_cpu_out(const struct planning *s, struct cot_tenant *t, struct cot_gang_program *g)
+{
+	struct consolidate_program *own = consolidate_program(t);
+	struct cot_gang alone;
+
+	cot_gang_judge(&s->gpu, g, 1, &alone);
+	own->can_cpu = t->can_cpu;
+	own->cpu_less = !t->can_cpu && alone.way == COT_GANG_CPU;
+	if (!t->can_cpu)
+		g->cpu_s = g->cpu_j = 0;
+}
+
 static struct cot_gang_program program_of(const struct planning *s, const struct cot_tenant *t)
 {
 	const struct cot_prediction *whole = &t->predictions[t->n_predictions - 1];
@@ -86,7 +100,8 @@ static void put(struct planning *s, struct cot_tenant *t, struct cot_part part,
 	struct consolidate_program *own = consolidate_program(t);
 
 	own->part = part;
-	own->gang = (uint16_t)s->g->n_gangs;
+	own->part.cpu = gang->way == COT_GANG_CPU;
+	own->gang = own->part.cpu ? CONSOLIDATE_ON_CPU : (uint16_t)s->g->n_gangs;
 	own->n = (uint16_t)gang->n;
 	own->way = (uint8_t)gang->way;
 	own->saved = (uint16_t)(gang->saved * 1000);
@@ -110,7 +125,7 @@ static void put_gang(struct planning *s, const struct cot_gang *gang)
 {
 	uint32_t begin = s->begin, left = gang->n, i, end;
 
-	s->g->n_gangs++;
+	s->g->n_gangs += gang->way != COT_GANG_CPU;
 	for (i = 0; i < s->n; i++) {
 		if (!(gang->set >> i & 1))
 			continue;
@@ -118,7 +133,8 @@ static void put_gang(struct planning *s, const struct cot_gang *gang)
 		if (gang->way == COT_GANG_PARTS && --left)
 			end = end_of(s, begin, gang->units[i]);
 		put(s, s->tenants[i], cot_placing_part(&s->d->l, begin, end), gang);
-		consolidate_program(s->tenants[i])->power_w = power_of(s, gang);
+		if (gang->way != COT_GANG_CPU)
+			consolidate_program(s->tenants[i])->power_w = power_of(s, gang);
 		if (gang->way == COT_GANG_PARTS)
 			begin = end;
 	}
@@ -181,7 +197,7 @@ static void shorten_turns(struct planning *s)
 
 	cot_for_each_tenant (t, s->p) {
 		own = consolidate_program(t);
-		if (parts_is_free_batch(&s->d->l, t) && own->gang)
+		if (parts_is_free_batch(&s->d->l, t) && own->gang && !own->part.cpu)
 			all_us += own->turn_us / own->n;
 	}
 	if (all_us <= cycle_us)
@@ -218,6 +234,7 @@ static void put_known(struct planning *s)
 		    !t->n_predictions)
 			continue;
 		s->programs[s->n] = program_of(s, t);
+		take_cpu_out(s, t, &s->programs[s->n]);
 		s->tenants[s->n++] = t;
 		if (s->n == COT_GANG_PROGRAMS_MAX)
 			put_gangs(s);

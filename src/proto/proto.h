@@ -428,10 +428,18 @@ struct cot_msg_parts {
 	/* How many whole units there are, from SM 0 on: what is behind them can be had in one piece
 	 * only. 0: as many as fit. Older shims do not send it. */
 	uint32_t n_units;
-	uint32_t reserved;
+	uint32_t flags; /* COT_PARTS_...; as old */
 };
 
+/* PARTS: the user lets the policy put launches on the CPU (`cotenant run --cpu-by policy`). */
+#define COT_PARTS_CPU 1u
+
 #define COT_PROTO_PARTS_MIN offsetof(struct cot_msg_parts, n_units)
+
+static inline uint32_t cot_msg_parts_flags(const struct cot_msg_parts *m)
+{
+	return m->h.length < sizeof(*m) ? 0 : m->flags;
+}
 
 static inline uint32_t cot_msg_parts_n_units(const struct cot_msg_parts *m)
 {
@@ -448,6 +456,9 @@ static inline uint32_t cot_msg_parts_n_units(const struct cot_msg_parts *m)
  * done, but no later than that after the launches go elsewhere. Older shims do not wait. */
 #define COT_PLACE_LEAVE	   2u
 #define COT_PROTO_LEAVE_NS (800 * COT_NS_PER_MS)
+
+/* PLACE: launches are to be on the CPU where that can be, after COT_PARTS_CPU. */
+#define COT_PLACE_CPU 4u
 
 struct cot_msg_place {
 	struct cot_msg_header h; /* its seq is never 0 */

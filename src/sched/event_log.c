@@ -56,7 +56,7 @@ static const char *name_of(const char *const *names, unsigned n, unsigned i)
 
 #define PART " part=%" PRIu32 "+%" PRIu32 "%s"
 
-/* Behind a part, if it has a pace or holds. */
+/* Behind a part, if it has a pace, holds, or is on the CPU. */
 #define PACE_TEXT_MAX 24
 
 static const char *pace_text(uint32_t pace_us, char text[PACE_TEXT_MAX])
@@ -71,8 +71,8 @@ static const char *behind(struct cot_part part, char text[PACE_TEXT_MAX])
 {
 	char pace[PACE_TEXT_MAX];
 
-	(void)snprintf(text, PACE_TEXT_MAX, "%.12s%s", pace_text(part.pace_us, pace),
-		       part.hold ? "/hold" : "");
+	(void)snprintf(text, PACE_TEXT_MAX, "%.12s%s%s", pace_text(part.pace_us, pace),
+		       part.hold ? "/hold" : "", part.cpu ? "/cpu" : "");
 	return text;
 }
 
@@ -239,10 +239,11 @@ static void print_details(char *s, size_t size, const struct cot_event *ev)
 		(void)snprintf(s, size, " left=%" PRIu32, ev->left);
 		break;
 	case COT_EV_PARTS:
-		(void)snprintf(s, size, " sms=%" PRIu32 " unit=%" PRIu32 "%s" PART, ev->parts.n_sms,
-			       ev->parts.unit, units_text(ev->parts.n_units, units),
-			       ev->parts.part.first, ev->parts.part.n,
-			       behind(ev->parts.part, pace));
+		(void)snprintf(s, size, " sms=%" PRIu32 " unit=%" PRIu32 "%s%s" PART,
+			       ev->parts.n_sms, ev->parts.unit,
+			       units_text(ev->parts.n_units, units),
+			       ev->parts.can_cpu ? "/cpu" : "", ev->parts.part.first,
+			       ev->parts.part.n, behind(ev->parts.part, pace));
 		break;
 	case COT_EV_PLACED:
 		(void)snprintf(s, size, " seq=%" PRIu32 " status=%d" PART, ev->placed.seq,

@@ -135,7 +135,27 @@ static uint32_t pace_of(struct reader *r)
 	return read_u32(r);
 }
 
-static struct cot_part part_of(struct reader *r)
+static bool take_mark(struct reader *r, const char *mark)
+{
+	size_t n = strlen(mark);
+
+	if (strncmp(r->at, mark, n) != 0)
+		return false;
+	r->at += n;
+	return true;
+}
+
+/* What stands behind a part. Of an action also whether others wait for the SMs that are left. */
+static void read_marks(struct reader *r, struct cot_part *part, bool *leave)
+{
+	part->hold = take_mark(r, "/hold");
+	part->cpu = take_mark(r, "/cpu");
+	if (leave)
+		*leave = take_mark(r, "/leave");
+	r->failed |= *r->at && *r->at != ' ';
+}
+
+static struct cot_part part_of(struct reader *r, bool *leave)
 {
 	struct cot_part part = {0};
 
@@ -146,8 +166,7 @@ static struct cot_part part_of(struct reader *r)
 		r->failed = true;
 	part.n = read_u32(r);
 	part.pace_us = pace_of(r);
-	if (*r->at == '/')
-		part.hold = take(r, "/hold");
+	read_marks(r, &part, leave);
 	return part;
 }
 
@@ -161,7 +180,8 @@ static void read_parts(struct reader *r, struct cot_event *ev)
 		ev->parts.n_units = read_u32(r);
 		r->failed |= !ev->parts.n_units;
 	}
-	ev->parts.part = part_of(r);
+	ev->parts.can_cpu = take_mark(r, "/cpu");
+	ev->parts.part = part_of(r, NULL);
 }
 
 static void read_tenant(struct reader *r, struct cot_tenant_desc *t)
@@ -324,7 +344,7 @@ static void read_details(struct reader *r, struct cot_event *ev)
 	case COT_EV_PLACED:
 		ev->placed.seq = number_of(r, "seq=");
 		ev->placed.status = status_of(r);
-		ev->placed.part = part_of(r);
+		ev->placed.part = part_of(r, NULL);
 		break;
 	default:
 		read_measured(r, ev);
@@ -346,13 +366,8 @@ static void read_action(struct reader *r, struct cot_action *a)
 		a->value = number_of(r, "capsms=");
 	if (a->kind == COT_ACTION_GRANT)
 		a->settled = flag_of(r, "settled=");
-	if (a->kind == COT_ACTION_PLACE) {
-		a->part = part_of(r);
-		if (take(r, "/hold/leave"))
-			a->part.hold = a->leave = true;
-		else
-			a->leave = take(r, "/leave");
-	}
+	if (a->kind == COT_ACTION_PLACE)
+		a->part = part_of(r, &a->leave);
 }
 
 int cot_event_log_parse(const char *line, enum cot_event_log_kind *ret_kind,

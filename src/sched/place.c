@@ -7,16 +7,20 @@
 
 #include "sched/inside.h"
 
+#define PACE_MASK ((1u << 30) - 1)
+_Static_assert(COT_PACE_US_MAX <= PACE_MASK, "a pace fits");
+
 /* As the value of a wish. No part has VALUE_NONE. */
 static uint64_t pack(struct cot_part part)
 {
-	return (uint64_t)part.hold << 63 | (uint64_t)part.pace_us << 32 | part.first << 16 | part.n;
+	return (uint64_t)part.hold << 63 | (uint64_t)part.cpu << 62 | (uint64_t)part.pace_us << 32 |
+	       part.first << 16 | part.n;
 }
 
 static struct cot_part unpack(uint64_t value)
 {
 	return (struct cot_part){value >> 16 & 0xffff, value & 0xffff,
-				 (uint32_t)(value >> 32) & INT32_MAX, value >> 63};
+				 (uint32_t)(value >> 32) & PACE_MASK, value >> 63, value >> 62 & 1};
 }
 
 static struct sched_tenant *tenant_of(struct cot_tenant *t)
@@ -257,6 +261,7 @@ int cot_sched_place(struct cot_sched *s, const struct cot_tenant *pub, struct co
 		return -EINVAL;
 	if (t->pub.pace_us)
 		part.pace_us = t->pub.pace_us;
+	part.cpu &= t->pub.can_cpu;
 	w = &t->place;
 	if (w->want == pack(part) && !(part.hold && is_hold_old(s, t)))
 		return 0;
@@ -322,6 +327,7 @@ static void settle(struct cot_sched *s, struct sched_tenant *t, int status)
 static void move_on(struct cot_sched *s, struct sched_tenant *t, struct cot_part part)
 {
 	part.hold = t->pub.part.hold;
+	part.cpu = t->pub.part.cpu;
 	t->pub.part = part;
 	if (s->started && s->policy.ops->tenant_changed)
 		s->policy.ops->tenant_changed(&s->policy, &t->pub, COT_CHANGED_PARTS);
@@ -382,6 +388,7 @@ int cot_sched_place_on_parts(struct cot_sched *s, struct sched_tenant *t,
 	t->pub.part_sms = is.part_sms;
 	t->pub.part_unit = is.part_unit;
 	t->pub.part_units = is.part_units;
+	t->pub.can_cpu = ev->parts.can_cpu;
 	t->pub.part = ev->parts.part;
 	t->place.want = t->place.have = pack(ev->parts.part);
 	if (s->started && s->policy.ops->tenant_changed)
@@ -397,6 +404,7 @@ void cot_sched_place_forget(struct cot_sched *s, struct sched_tenant *t)
 	t->pub.part_sms = 0;
 	t->pub.part_unit = 0;
 	t->pub.part_units = 0;
+	t->pub.can_cpu = false;
 	t->pub.part = (struct cot_part){0};
 	t->place = (struct wish){0};
 }

@@ -136,6 +136,7 @@ struct cot_event {
 			uint32_t n_sms, unit; /* of each of its GPUs; 0: it cannot be placed */
 			struct cot_part part; /* where it is found to be */
 			uint32_t n_units;     /* whole ones; 0: as many as fit */
+			bool can_cpu;	      /* its launches may be put on the CPU */
 		} parts;
 		struct {
 			uint32_t seq;	      /* the action's */

@@ -129,8 +129,9 @@ refused "cpu/libnone.so is not beside" --cpu none
 refused "cannot read the library" --cpu "$work/none.so"
 refused "empty or too long name" --cpu "interpreter,"
 refused "need --cpu" --cpu-kernels "$work/kernels.yaml"
-refused "needs --cpu-kernels" --cpu interpreter --cpu-by time
-refused "expected energy or time" --cpu interpreter --cpu-kernels "$work/kernels.yaml" --cpu-by price
+refused "time needs --cpu-kernels" --cpu interpreter --cpu-by time
+refused "without --cpu-kernels" --cpu interpreter --cpu-kernels "$work/kernels.yaml" --cpu-by policy
+refused "expected energy, time or policy" --cpu interpreter --cpu-kernels "$work/kernels.yaml" --cpu-by price
 sed -i '/^power/d' "$work/kernels.yaml"
 refused "the key 'power' is missing" --cpu interpreter --cpu-kernels "$work/kernels.yaml"
 finish

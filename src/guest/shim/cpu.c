@@ -157,13 +157,16 @@ static void fill(struct cot_cpu_launch *launch, const struct cot_shim_original *
 bool cot_shim_cpu_launch(const struct cot_shim_original *asked, int *ret_rc)
 {
 	struct cot_shim_ref *r = cot_shim_code_ref(asked->function);
-	const struct cot_shim_cpu_kernel *k = r ? cot_shim_cpu_kernel_of(r, asked->function) : NULL;
+	const struct cot_shim_cpu_kernel *k;
 	uint64_t began = cot_now_ns();
 	struct cot_cpu_launch launch;
 	struct cot_shim_turn turn;
 	enum cot_shim_why why = COT_SHIM_WHY_CPU_LAUNCH;
 	CUstream stream;
 
+	if (cot_shim_settings.cpu_by_policy && !cot_shim_cpu_is_ordered())
+		return false;
+	k = r ? cot_shim_cpu_kernel_of(r, asked->function) : NULL;
 	if (!k || !is_wanted(asked, k))
 		return false;
 	stream = name_stream(asked);

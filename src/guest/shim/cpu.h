@@ -16,6 +16,10 @@ bool cot_shim_cpu_launch(const struct cot_shim_original *asked, int *ret_rc);
 
 /* ---- cpu_code.c: which kernels ---- */
 
+/* What the daemon's policy wants, where the user lets it decide. */
+void cot_shim_cpu_order(bool on_cpu);
+bool cot_shim_cpu_is_ordered(void);
+
 struct cot_shim_cpu_kernel {
 	struct cot_shim_cpu_kernel *next;
 	char *name;

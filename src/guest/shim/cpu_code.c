@@ -187,7 +187,21 @@ bool cot_shim_cpu_allows(const char *list, const char *name, uint64_t n_threads,
 	return false;
 }
 
+static _Atomic bool ordered;
+
+void cot_shim_cpu_order(bool on_cpu)
+{
+	if (atomic_exchange(&ordered, on_cpu) != on_cpu)
+		cot_log(COT_LOG_INFO, "launches are to be on the %s", on_cpu ? "CPU" : "GPU");
+}
+
+bool cot_shim_cpu_is_ordered(void)
+{
+	return atomic_load(&ordered);
+}
+
 void cot_shim_cpu_forget(void)
 {
+	cot_shim_cpu_order(false);
 	lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
 }

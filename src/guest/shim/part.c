@@ -5,6 +5,7 @@
 
 #include "guest/log.h"
 #include "guest/shim/context.h"
+#include "guest/shim/cpu.h"
 #include "guest/shim/parts.h"
 #include "guest/shim/runtime.h"
 #include "guest/shim/wait.h"
@@ -260,6 +261,7 @@ static int place(struct cot_shim_parts *p, struct cot_shim_wish *wish)
 		cot_shim_count_moved();
 	cot_shim_count_first(p, part);
 	cot_shim_pace_set(p, wish->pace_us);
+	cot_shim_cpu_order(wish->cpu);
 	if (!wish->told)
 		cot_shim_hold_set(p, wish->hold ? wish->since_ns + COT_PROTO_HOLD_NS : 0);
 	return rc;
@@ -304,7 +306,8 @@ static void tell_parts(struct cot_shim_gpu *g, const struct cot_shim_parts *p)
 				  .unit = p->status ? 0 : COT_GREEN_GROUP_SMS,
 				  .n_units = p->status ? 0 : n_units(p),
 				  .status = p->status,
-				  .pace_us = p->pace_us};
+				  .pace_us = p->pace_us,
+				  .flags = cot_shim_settings.cpu_by_policy ? COT_PARTS_CPU : 0};
 
 	g->parts_told = true;
 	g->leaving.seq = 0; /* this daemon knows nothing of it, nor of a wish that was answered */

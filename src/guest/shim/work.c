@@ -13,6 +13,7 @@
 #include "guest/log.h"
 #include "guest/shim/context.h"
 #include "guest/shim/counts.h"
+#include "guest/shim/cpu.h"
 #include "guest/shim/driver.h"
 #include "guest/shim/memory.h"
 #include "guest/shim/parts.h"
@@ -99,6 +100,7 @@ static void lose(struct cot_shim_gpu *g, const char *why)
 	cot_log(COT_LOG_WARN, "lost the daemon: %s", why);
 	cot_link_close(&g->link);
 	g->welcomed = g->queries = false;
+	cot_shim_cpu_order(false); /* nobody would take it back */
 	cot_shim_query_want();
 	g->retry_ns = cot_now_ns() + g->retry_after_ns;
 	pause_longer(g);
@@ -343,6 +345,7 @@ static void take_place(struct cot_shim_gpu *g, const struct cot_msg_place *m)
 					 .pace_us = m->pace_us,
 					 .hold = cot_msg_place_flags(m) & COT_PLACE_HOLD,
 					 .leave = cot_msg_place_flags(m) & COT_PLACE_LEAVE,
+					 .cpu = cot_msg_place_flags(m) & COT_PLACE_CPU,
 					 .since_ns = cot_now_ns()};
 	cot_shim_wake(); /* whoever has read this */
 }

@@ -46,7 +46,7 @@ struct cot_shim_work {
 /* Where the daemon wants the program to be on a GPU; seq 0: nothing new. */
 struct cot_shim_wish {
 	uint32_t seq, first, n, pace_us;
-	bool hold, leave;
+	bool hold, leave, cpu;
 	bool again; /* it has been carried out and answered in a context that is gone */
 	uint64_t since_ns;
 	/* While its part is not made another one stands in for it; the daemon has been told. */

@@ -441,6 +441,55 @@ static void test_hold(void **state)
 	end();
 }
 
+static uint64_t cpu_batch(struct cot_policy *p)
+{
+	struct cot_tenant *t;
+
+	cot_for_each_tenant (t, p)
+		if (t->part_sms && t->cls == COT_CLASS_BATCH)
+			(void)cot_place(p, t, (struct cot_part){.cpu = true});
+	return COT_NEVER;
+}
+
+static void told_cpu(unsigned member)
+{
+	struct cot_msg_parts m = {
+		.h.length = sizeof(m), .n_sms = 132, .unit = 8, .flags = COT_PARTS_CPU};
+
+	cot_host_part_told(h, member, &m, 0);
+}
+
+/* Launches go to the CPU where all shims of a program are told that they may. */
+static void test_cpu(void **state)
+{
+	static const struct cot_policy_ops to_cpu = {.name = "to-cpu",
+						     .summary = "batch programs on the CPU",
+						     .abi = COT_POLICY_ABI,
+						     .places = true,
+						     .tick = cpu_batch};
+
+	(void)state;
+	begin_with(&to_cpu);
+	told_cpu(M_BATCH);
+	assert_true(tenant(BATCH)->can_cpu);
+	expect_sent(M_BATCH, 1, 0, 0);
+	assert_int_equal(cot_msg_place_flags(&sent[M_BATCH].m), COT_PLACE_CPU);
+	obey(M_BATCH);
+	assert_true(tenant(BATCH)->part.cpu);
+	/* Another one of its shims that may gets the order as well. */
+	cot_host_part_join(h, M_BATCH2, BATCH);
+	told_cpu(M_BATCH2);
+	assert_int_equal(cot_msg_place_flags(&sent[M_BATCH2].m), COT_PLACE_CPU);
+	cot_host_part_leave(h, M_BATCH2, 2 * MS);
+	assert_true(tenant(BATCH)->can_cpu);
+	/* With one that may not the program is not there. */
+	cot_host_part_join(h, M_BATCH2, BATCH);
+	told(M_BATCH2, 132, 8, 0);
+	assert_false(tenant(BATCH)->can_cpu);
+	assert_int_equal(cot_msg_place_flags(&sent[M_BATCH2].m), 0);
+	end();
+}
+
 /* Others wait for the SMs that it leaves. */
 static void test_leave(void **state)
 {
@@ -526,6 +575,7 @@ int main(void)
 		cmocka_unit_test(test_found),
 		cmocka_unit_test(test_pace),
 		cmocka_unit_test(test_hold),
+		cmocka_unit_test(test_cpu),
 		cmocka_unit_test(test_leave),
 		cmocka_unit_test(test_nonsense),
 		cmocka_unit_test(test_a_message_that_cannot_be_sent),

@@ -233,6 +233,16 @@ static void test_gain_must_be_large_enough(void **state)
 	queries_end(b);
 }
 
+/* Its user lets the policy put it on the CPU. */
+static void let(struct bench *b, uint32_t id)
+{
+	struct cot_event ev = {.type = COT_EV_PARTS,
+			       .id = id,
+			       .parts = {.n_sms = 132, .unit = 8, .can_cpu = true}};
+
+	assert_int_equal(bench_event(b, ev), 0);
+}
+
 /* 300 W for a millisecond, or 50 W for five. Together both take 0.118 + 2 * 0.182 J on the GPU. */
 static void test_cpu_by_energy_and_time(void **state)
 {
@@ -242,24 +252,84 @@ static void test_cpu_by_energy_and_time(void **state)
 	(void)state;
 	batch(b, A);
 	batch(b, B);
+	let(b, A);
+	let(b, B);
 	costs(b, A, less);
 	costs(b, B, less);
 	bench_run(b, 2 * MS);
-	EXPECT_BECAUSE(b, A, "less on the CPU");
-	assert_int_equal(fact(b, A, "gangs"), 2);
+	EXPECT_BECAUSE(b, A, "least on the CPU");
+	assert_true(b->part[A].cpu && b->part[B].cpu);
 	costs(b, A, more);
 	costs(b, B, more);
 	bench_run(b, 0);
+	assert_false(b->part[A].cpu || b->part[B].cpu);
 	EXPECT_BECAUSE(b, A, "together than apart");
 	assert_int_equal(fact(b, A, "saved by it"), 196); /* 482 mJ instead of 600 */
 	queries_end(b);
 	b = begin_with(COT_AIM_TIME, 20);
 	batch(b, A);
 	batch(b, B);
+	let(b, A);
+	let(b, B);
 	costs(b, A, less);
 	costs(b, B, less);
 	bench_run(b, 2 * MS);
 	EXPECT_BECAUSE(b, A, "together than apart");
+	queries_end(b);
+}
+
+/* Who cannot be put there is judged without the CPU, and told of it. */
+static void test_cpu_that_cannot_be(void **state)
+{
+	const struct cot_cost less = {300, 40, 5 * MS};
+	struct bench *b = begin();
+
+	(void)state;
+	batch(b, A);
+	batch(b, B);
+	costs(b, A, less);
+	costs(b, B, less);
+	bench_run(b, 2 * MS);
+	EXPECT_BECAUSE(b, A, "together than apart");
+	assert_int_equal(fact(b, A, "on the CPU"), 0);
+	assert_int_equal(fact(b, A, "programs in it"), 2);
+	assert_false(b->part[A].cpu);
+	/* With one there together still takes least: 482 mJ, and 500 apart. With both 400. */
+	let(b, A);
+	bench_run(b, 2 * MS);
+	EXPECT_BECAUSE(b, A, "together than apart");
+	assert_int_equal(fact(b, A, "on the CPU"), UINT64_MAX);
+	let(b, B);
+	bench_run(b, 2 * MS);
+	assert_true(b->part[A].cpu && b->part[B].cpu);
+	queries_end(b);
+}
+
+/* It has no turns, and waits for nobody's; those of the others are as without it. */
+static void test_cpu_beside_turns(void **state)
+{
+	const struct cot_cost less = {300, 40, 5 * MS};
+	struct bench *b = begin();
+
+	(void)state;
+	batch(b, A);
+	let(b, A);
+	costs(b, A, less);
+	KNOWN(b, B, scaling);
+	KNOWN(b, C, scaling);
+	bench_run(b, 2 * MS);
+	assert_true(b->part[A].cpu);
+	assert_int_equal(fact(b, B, "gangs"), 2);
+	assert_int_equal(fact(b, A, "turn"), UINT64_MAX);
+	bench_reset_times(b);
+	bench_run(b, COT_NS_PER_S);
+	assert_int_equal(b->held_ns[A], 0);
+	assert_in_range(b->held_ns[B], 450 * MS, 550 * MS);
+	assert_true(b->part[A].cpu);
+	/* Beside a latency program there are no gangs, and so no decision. */
+	service(b, SERVICE, 0);
+	bench_run(b, MS);
+	assert_false(b->part[A].cpu);
 	queries_end(b);
 }
 
@@ -442,6 +512,8 @@ int main(void)
 		cmocka_unit_test(test_bandwidth_keeps_apart),
 		cmocka_unit_test(test_gain_must_be_large_enough),
 		cmocka_unit_test(test_cpu_by_energy_and_time),
+		cmocka_unit_test(test_cpu_that_cannot_be),
+		cmocka_unit_test(test_cpu_beside_turns),
 		cmocka_unit_test(test_unknown_programs),
 		cmocka_unit_test(test_latency_program),
 		cmocka_unit_test(test_newcomer),

@@ -50,6 +50,7 @@ static const char *const examples[] = {
 	"17 > evict 7 seq=10 capsms=65",
 	"18 parts 3 sms=132 unit=8 part=64+68@500",
 	"18 parts 3 sms=132 unit=8*15 part=120+12",
+	"18 parts 3 sms=132 unit=8/cpu part=0+0",
 	"19 placed 3 seq=11 status=-16 part=0+0",
 	"20 > place 3 seq=11 part=4294967295+4294967295@4294967295",
 	"21 window 3 horizon=60s source=bursts responses=18446744073709551615 missed=4 p50_ns=5 "
@@ -68,6 +69,8 @@ static const char *const examples[] = {
 	"28 > place 3 seq=11 part=4294967295+4294967295@4294967295/hold",
 	"28 > place 3 seq=11 part=64+8@5/hold/leave",
 	"28 > place 3 seq=11 part=64+8/leave",
+	"28 > place 3 seq=11 part=0+0@5/hold/cpu/leave",
+	"28 placed 3 seq=11 status=0 part=0+0/cpu",
 	"28 placed 3 seq=11 status=0 part=0+64/hold",
 };
 
@@ -268,6 +271,9 @@ static void test_wrong_lines(void **state)
 		"1 > place 3 seq=4 part=64+8/",
 		"1 > place 3 seq=4 part=64+8/held",
 		"1 > place 3 seq=4 part=64+8/leave/hold",
+		"1 > place 3 seq=4 part=64+8/cpu/hold",
+		"1 > place 3 seq=4 part=64+8/cpus",
+		"1 parts 3 sms=132 unit=8/cpus part=64+68",
 		"1 placed 3 seq=4 status=0 part=0+64/leave",
 		"1 > place 3 seq=4 part=64+8/hold@5",
 		"1 > slice 3 seq=4 us=5+5",

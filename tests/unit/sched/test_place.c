@@ -309,6 +309,32 @@ static struct cot_event found(uint32_t n_sms, uint32_t unit, uint32_t first, uin
 		.parts = {.n_sms = n_sms, .unit = unit, .part = {.first = first, .n = n}}};
 }
 
+/* Launches on the CPU: only where the tenant can, and another wish than the same part without. */
+static void test_on_the_cpu(void **state)
+{
+	struct bench *b = begin(&scripted);
+	struct cot_event can = found(132, 8, 0, 0);
+
+	(void)state;
+	assert_int_equal(bench_parts(b, 1, true), 0);
+	script.part = (struct cot_part){.pace_us = COT_PACE_US_MAX, .cpu = true};
+	bench_run(b, 2 * MS);
+	(void)bench_event(b, (struct cot_event){.type = COT_EV_TICK});
+	bench_run(b, 2 * MS);
+	assert_false(b->part[1].cpu || cot_sched_tenant(b->sched, 1)->part.cpu);
+	can.parts.can_cpu = true;
+	assert_int_equal(bench_event(b, can), 0);
+	(void)bench_event(b, (struct cot_event){.type = COT_EV_TICK});
+	bench_run(b, 2 * MS);
+	assert_true(b->part[1].cpu && cot_sched_tenant(b->sched, 1)->part.cpu);
+	assert_int_equal(b->part[1].pace_us, COT_PACE_US_MAX);
+	script.part.cpu = false;
+	(void)bench_event(b, (struct cot_event){.type = COT_EV_TICK});
+	bench_run(b, 2 * MS);
+	assert_false(b->part[1].cpu || cot_sched_tenant(b->sched, 1)->part.cpu);
+	bench_end(b);
+}
+
 /* A part from the time of another host is known, and not asked for again. */
 static void test_found(void **state)
 {
@@ -602,6 +628,7 @@ int main(void)
 		cmocka_unit_test(test_no_answer),
 		cmocka_unit_test(test_a_newer_wish),
 		cmocka_unit_test(test_granted_is_told),
+		cmocka_unit_test(test_on_the_cpu),
 		cmocka_unit_test(test_found),
 		cmocka_unit_test(test_units),
 		cmocka_unit_test(test_number_of_units),

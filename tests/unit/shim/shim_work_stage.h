@@ -36,6 +36,11 @@ uint64_t cot_now_ns(void)
 	return now_ns;
 }
 
+void cot_shim_cpu_order(bool on_cpu)
+{
+	(void)on_cpu;
+}
+
 void cot_shim_query_want(void)
 {
 	n_wants++;
