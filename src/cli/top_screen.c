@@ -46,8 +46,14 @@ static void arrange(struct screen *s)
 	cot_top_rows_destroy(&s->rows);
 	if (!s->stats || cot_top_rows_create(s->stats, &s->wish->view, &s->rows) < 0)
 		s->rows = (struct cot_top_rows){.n = 0};
-	if (!selected(s))
-		s->wish->view.selected = s->rows.n ? s->rows.row[0].id : 0;
+	if (selected(s))
+		return;
+	s->wish->view.selected = s->rows.n ? s->rows.row[0].id : 0;
+	if (s->question == ASK_FREEZE || s->question == ASK_WEIGHT) {
+		/* The answer was meant for another program. */
+		s->question = NO_QUESTION;
+		(void)snprintf(s->message, sizeof(s->message), "It is gone: nothing was done.");
+	}
 }
 
 static void look(struct screen *s)
@@ -309,9 +315,10 @@ static void loop(struct screen *s)
 			waited_ms += TICK_MS;
 			continue;
 		}
-		if (s->question)
+		/* Another size of the terminal is no answer. */
+		if (s->question && key != KEY_RESIZE)
 			answer(s, key);
-		else
+		else if (!s->question)
 			press(s, key);
 		draw(s);
 	}

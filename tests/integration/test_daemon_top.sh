@@ -69,9 +69,15 @@ for columns in 80 40 120; do
 	shows CLASS || fail "at $columns: $(cat "$work/screen")"
 done
 
-# A freeze asks first.
+# A freeze asks first. The question stays when the terminal changes.
 tmux_do send-keys -t top f
 until_true 5 shows "Freeze victim?" || fail "no question: $(cat "$work/screen")"
+tmux_do resize-window -t top -x 40 -y 24
+until_true 10 shows_not FREEZES || fail "at 40: $(cat "$work/screen")"
+shows "Freeze victim?" || fail "the terminal answered the question: $(cat "$work/screen")"
+tmux_do resize-window -t top -x 120 -y 24
+until_true 10 shows FREEZES || fail "at 120: $(cat "$work/screen")"
+shows "Freeze victim?" || fail "the terminal answered the question: $(cat "$work/screen")"
 tmux_do send-keys -t top n
 until_true 5 shows_not "Freeze victim?" || fail "the question stays"
 state_is frozen && fail "it was frozen without a yes"
@@ -114,7 +120,17 @@ changed() {
 	[ "$(ps_value another class)" != "$was" ] || [ "$(ps_value victim class)" != "$was" ]
 }
 until_true 10 changed || fail "the class: $(tmux_do capture-pane -p -t top)"
+
+# Who is asked about ends: the yes is for nobody else.
+tmux_do send-keys -t top r
+until_true 10 first_is another || fail "back again: $(cat "$work/screen")"
+tmux_do send-keys -t top k k k f
+until_true 10 shows "Freeze another?" || fail "no question: $(cat "$work/screen")"
 kill "$peer2"
+until_true 10 shows "It is gone: nothing was done." || fail "the question stays: $(cat "$work/screen")"
+tmux_do send-keys -t top y t
+until_true 10 shows_not another || fail "it stays: $(cat "$work/screen")"
+state_is frozen && fail "another one was frozen"
 
 # Gone and back.
 stop_daemon
