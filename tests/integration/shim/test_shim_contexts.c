@@ -248,6 +248,7 @@ static void test_a_capture_in_an_unknown_stream(void **state)
 	launch(0, 0, waits);
 	launch(0, 2, s);
 	OK(cuStreamEndCapture(s, &graph));
+	OK(cuStreamSynchronize(plain)); /* it says where it was, too */
 	is_on(waits, 64, 8);
 	OK(cuGraphInstantiateWithFlags(&exec, graph, 0));
 	host[LOG] = 0;
