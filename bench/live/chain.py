@@ -3,7 +3,8 @@
 
 As a service it answers requests that come at random times, each one kernel and the wait for it, and marks them; as batch
 work it has two kernels in the queue all the time. SIGUSR1: what follows is a new window. At its end (SIGTERM, or after
---life) it writes one line of JSON for each window. The driver is libcuda.so.1, wherever that is found: no CUDA runtime.
+--life) it writes one line of JSON for each window; with --parts a service's line has every request and where its time went.
+The driver is libcuda.so.1, wherever that is found: no CUDA runtime.
 """
 import argparse
 import ctypes
@@ -51,7 +52,7 @@ again:
 	ret;
 }
 """
-MULTIPROCESSORS, PRIMARY_FLAGS = 16, 0
+MULTIPROCESSORS, PRIMARY_FLAGS, NO_TIME = 16, 0, 2
 
 
 class Gpu:
@@ -71,14 +72,17 @@ class Gpu:
         self.call("cuModuleGetFunction", ctypes.byref(self.kernel), module, b"spin" if emulated else b"chain")
         self.call("cuStreamCreate", ctypes.byref(self.stream), 1)
         self.call("cuMemAlloc_v2", ctypes.byref(self.out), 1 << 20)
-        self.events = [ctypes.c_void_p() for _ in range(2)]
-        for event in self.events:
-            self.call("cuEventCreate", ctypes.byref(event), 2)
+        self.events = [self.event(NO_TIME) for _ in range(2)]
 
     def call(self, name, *arguments):
         rc = getattr(self.cuda, name)(*arguments)
         if rc:
             sys.exit(f"{name} failed with {rc}")
+
+    def event(self, flags):
+        event = ctypes.c_void_p()
+        self.call("cuEventCreate", ctypes.byref(event), flags)
+        return event
 
     def launch(self, waves, n):
         """n: steps of the chain; of the emulated GPU nanoseconds of a block."""
@@ -117,7 +121,7 @@ class Windows:
         signal.signal(signal.SIGTERM, self.stop)
 
     def begin(self):
-        self.all.append({"began": time.monotonic_ns(), "n": 0, "responses_us": []})
+        self.all.append({"began": time.monotonic_ns(), "n": 0, "responses_us": [], "requests": []})
 
     def stop(self, *_):
         self.stopped = True
@@ -126,15 +130,51 @@ class Windows:
         ends = [w["began"] for w in self.all[1:]] + [time.monotonic_ns()]
         for w, end in zip(self.all, ends):
             times, seconds = sorted(w["responses_us"]), (end - w["began"]) / 1e9
-            line = {"seconds": round(seconds, 3), "n": w["n"], "per_s": round(w["n"] / seconds, 3)}
+            line = {"began_s": w["began"] / 1e9,
+                    "seconds": round(seconds, 3), "n": w["n"], "per_s": round(w["n"] / seconds, 3)}
             if times:
                 # Nearest rank, as everywhere.
                 line.update({f"p{p}_us": round(times[-(-len(times) * p // 100) - 1], 1) for p in (50, 99)})
+            if w["requests"]:
+                line["requests"] = w["requests"]
             print(json.dumps(line), flush=True)
 
 
+class Parts:
+    """Where a request's time went: PARTS, the last two in it. Times are us, `at` since the window's begin."""
+
+    NAMES = ("at", "response", "queued", "woken", "gpu", "waited")
+
+    def __init__(self, gpu):
+        self.gpu, self.events = gpu, [gpu.event(0) for _ in range(2)]
+        self.waits = open("/proc/thread-self/schedstat", "rb", buffering=0)  # noqa: SIM115 (as long as we are)
+        self.last_end = self.waited = self.begun = 0
+
+    def read_waited(self):
+        """For how long this thread has waited for a processor, in ns; what the host stole of it is not in there."""
+        self.waits.seek(0)
+        return int(self.waits.read(100).split()[1])
+
+    def begin(self):
+        self.begun, self.waited = time.monotonic_ns(), self.read_waited()
+        self.gpu.call("cuEventRecord", self.events[0], self.gpu.stream)
+
+    def launched(self):
+        self.gpu.call("cuEventRecord", self.events[1], self.gpu.stream)
+
+    def end(self, arrival, window):
+        """`queued`: behind the request before; `woken`: from then, or from its arrival, until it was begun."""
+        now, ms = time.monotonic_ns(), ctypes.c_float()
+        free = max(arrival, self.last_end)
+        self.last_end = now
+        self.gpu.call("cuEventElapsedTime", ctypes.byref(ms), *self.events)
+        return [round((arrival - window["began"]) / 1e3), *(round(ns / 1e3, 1) for ns in (
+            now - arrival, free - arrival, self.begun - free)), round(ms.value * 1e3, 1),
+            round((self.read_waited() - self.waited) / 1e3, 1)]
+
+
 def serve(gpu, a, steps, windows, end):
-    rng = random.Random(a.seed)
+    rng, parts = random.Random(a.seed), Parts(gpu) if a.parts else None
     arrival = time.monotonic_ns()
     while not windows.stopped:
         arrival += int(rng.expovariate(a.per_s) * 1e9) if a.per_s else 0
@@ -143,13 +183,20 @@ def serve(gpu, a, steps, windows, end):
         if windows.stopped or time.monotonic() > end:
             return
         arrival = arrival if a.per_s else time.monotonic_ns()
+        if parts:
+            parts.begin()
         with cotenant.request(arrival):
             gpu.launch(a.waves, steps)
+            if parts:
+                parts.launched()
             gpu.wait()
-        window = windows.all[-1]
+        now, window = time.monotonic_ns(), windows.all[-1]
+        row = parts.end(arrival, window) if parts else None
         if arrival >= window["began"]:
             window["n"] += 1
-            window["responses_us"].append((time.monotonic_ns() - arrival) / 1e3)
+            window["responses_us"].append((now - arrival) / 1e3)
+            if parts:
+                window["requests"].append(row)
 
 
 def work(gpu, a, steps, windows, end):
@@ -171,6 +218,7 @@ def main():
     p.add_argument("--waves", type=int, default=1, help="so many times the blocks that fit at once (default: 1)")
     p.add_argument("--per-s", type=float, default=0, help="requests a second; 0: each as soon as the last is answered")
     p.add_argument("--steps-per-us", type=float, help="as `calibrate` says; default: measured at the start")
+    p.add_argument("--parts", action="store_true", help="each request of a service, and where its time went")
     p.add_argument("--seed", type=int, default=1)
     p.add_argument("--life", type=float, default=600, metavar="SECONDS")
     p.add_argument("--emulated", action="store_true",

@@ -2,16 +2,15 @@
 """Two bounds of memory side by side: cotenant's shim (`cotenant run --memory`) and MPS's own
 (CUDA_MPS_PINNED_DEVICE_MEM_LIMIT). A program takes memory in steps of 64 MiB in each way that there is, until it is refused:
 how much did it get, what does cuMemGetInfo say is left, and what did NVML see? Writes OUT/memory.json and OUT/table.txt.
-Status 1: the shim let more pass than the bound in some way, or a step failed."""
+The build has release/progs/memory, too; the emulated GPU has no bound of MPS. Status 1: the shim let more pass than the bound
+in some way, or a step failed."""
 import argparse
 import os
-import shutil
 import subprocess
 import sys
-import tempfile
 import time
 
-from livebench import chains, process, ways
+from livebench import chains, ways
 from livebench.process import Failed
 
 LIMIT_S = 60
@@ -20,11 +19,8 @@ LIMIT_S = 60
 def parse():
     p = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0],
                                 formatter_class=argparse.ArgumentDefaultsHelpFormatter)
-    p.add_argument("--out", default="build/memory", metavar="DIR")
-    p.add_argument("--build", default=os.path.join(chains.ROOT, "build"),
-                   metavar="DIR", help="has bin, lib and release/progs")
+    chains.options(p, "memory")
     p.add_argument("--mib", type=int, default=2048, help="the bound")
-    p.add_argument("--emulate", action="store_true", help="on the emulated GPU, which has no bound of MPS")
     return p.parse_args()
 
 
@@ -58,7 +54,7 @@ def run(argv, env):
             "seconds": round(time.monotonic() - begin, 2)}
 
 
-def measure(a, machine, folder):
+def measure(a, machine):
     program = [os.path.join(os.path.abspath(a.build), "release", "progs", "memory"), "--others", "1"]
     out = {}
     daemon = chains.Daemon(machine, "pools")
@@ -68,7 +64,7 @@ def measure(a, machine, folder):
                            *program], daemon.env)
     finally:
         daemon.stop()
-    mps = ways.Mps(machine.tools, os.path.join(folder, "mps"), machine.env)
+    mps = ways.Mps(machine.tools, os.path.join(machine.folder, "mps"), machine.env)
     os.makedirs(mps.folder)
     mps.start()
     try:
@@ -93,30 +89,18 @@ def table(a, result):
     return text
 
 
-def main():
-    a = parse()
-    os.makedirs(a.out, exist_ok=True)
-    folder = tempfile.mkdtemp(prefix="cot-memory-")
-    machine, status = chains.Machine(folder, a.build, a.emulate), 1
-    try:
-        if not a.emulate:
-            machine.env["LD_LIBRARY_PATH"] = ":".join(
-                filter(None, (driver_folder(), machine.env.get("LD_LIBRARY_PATH"))))
-        result = {"schema": "cotenant.memory/1", **machine.facts(), "mib": a.mib, **measure(a, machine, folder)}
-        chains.write(os.path.join(a.out, "memory.json"), result)
-        text = table(a, result)
-        with open(os.path.join(a.out, "table.txt"), "w", encoding="utf-8") as f:
-            f.write(text)
-        print(text)
-        kept = [got <= a.mib for way, (got, _) in ((w, r) for w, r in result["shim"]["rows"].items() if w != "failed")]
-        status = 0 if kept and all(kept) and not result["shim"]["status"] else 1
-    except (Failed, subprocess.TimeoutExpired, KeyboardInterrupt) as e:
-        print(f"memory: {e or 'interrupted'}", file=sys.stderr)
-    finally:
-        process.sweep(machine.mark)
-        shutil.rmtree(folder, ignore_errors=True)
-    return status
+def check(a, machine):
+    if not a.emulate:
+        machine.env["LD_LIBRARY_PATH"] = ":".join(filter(None, (driver_folder(), machine.env.get("LD_LIBRARY_PATH"))))
+    result = {"schema": "cotenant.memory/1", **machine.facts(), "mib": a.mib, **measure(a, machine)}
+    chains.write(os.path.join(a.out, "memory.json"), result)
+    text = table(a, result)
+    chains.write_text(os.path.join(a.out, "table.txt"), text)
+    print(text)
+    kept = [row[0] <= a.mib for way, row in result["shim"]["rows"].items() if way != "failed"]
+    return 0 if kept and all(kept) and not result["shim"]["status"] else 1
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    arguments = parse()
+    sys.exit(chains.run("memory", arguments, lambda machine: check(arguments, machine)))

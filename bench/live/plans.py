@@ -9,10 +9,8 @@ the same options, is not measured again. Status 1: a target that the plan promis
 import argparse
 import json
 import os
-import shutil
 import subprocess
 import sys
-import tempfile
 import time
 
 from livebench import chains, process
@@ -37,15 +35,13 @@ PROFILE_PARTS = "64,132"
 def parse():
     p = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0],
                                 formatter_class=argparse.ArgumentDefaultsHelpFormatter)
-    p.add_argument("--out", default="build/plans", metavar="DIR")
-    p.add_argument("--build", default=os.path.join(chains.ROOT, "build"), metavar="DIR", help="has bin and lib")
+    chains.options(p, "plans")
     p.add_argument("--only", default=",".join(PLANS), metavar="PLAN[,..]")
     p.add_argument("--settle", type=float, default=10, metavar="SECONDS", help="before the window that counts")
     p.add_argument("--seconds", type=float, default=12, help="that count")
     p.add_argument("--requests", type=int, default=100, help="for a figure of a profile")
     p.add_argument("--budget", type=float, default=150, metavar="SECONDS", help="no further plan is begun with less than "
                    "it takes left")
-    p.add_argument("--emulate", action="store_true", help="on the emulated GPU")
     a = p.parse_args()
     a.only = [name for name in a.only.split(",") if name]
     for name in a.only:
@@ -168,8 +164,7 @@ class Check:
 
     def write(self):
         chains.write(self.path, self.result)
-        with open(os.path.join(self.a.out, "table.txt"), "w", encoding="utf-8") as f:
-            f.write(self.table())
+        chains.write_text(os.path.join(self.a.out, "table.txt"), self.table())
 
     def table(self):
         r = self.result
@@ -184,35 +179,23 @@ class Check:
         return out
 
 
-def main():
-    a, began = parse(), time.monotonic()
-    os.makedirs(a.out, exist_ok=True)
-    folder = tempfile.mkdtemp(prefix="cot-plans-")
-    machine = chains.Machine(folder, a.build, a.emulate)
-    status, longest = 0, a.settle + a.seconds + 8
-    try:
-        check = Check(a, machine)
-        for kind in dict.fromkeys(kind for name in a.only for kind, _, _ in PLANS[name]):
-            check.learn(kind)
-        for name in a.only:
-            if name in check.result["plans"]:
-                continue
-            if time.monotonic() - began + longest > a.budget:
-                print(f"plans: no time is left for {name}; the same command goes on with it", file=sys.stderr)
-                status = 1
-                break
-            check.check(name)
-        print(check.table())
-        status |= not all(p["kept"] for p in check.result["plans"].values())
-    except (Failed, subprocess.TimeoutExpired, KeyboardInterrupt) as e:
-        print(f"plans: {e or 'interrupted'}", file=sys.stderr)
-        status = 1
-    finally:
-        process.sweep(machine.mark)
-        shutil.rmtree(folder, ignore_errors=True)
-    print(f"plans: {time.monotonic() - began:.0f} s", file=sys.stderr)
-    return status
+def check_all(a, machine):
+    began, longest, status = time.monotonic(), a.settle + a.seconds + 8, 0
+    check = Check(a, machine)
+    for kind in dict.fromkeys(kind for name in a.only for kind, _, _ in PLANS[name]):
+        check.learn(kind)
+    for name in a.only:
+        if name in check.result["plans"]:
+            continue
+        if time.monotonic() - began + longest > a.budget:
+            print(f"plans: no time is left for {name}; the same command goes on with it", file=sys.stderr)
+            status = 1
+            break
+        check.check(name)
+    print(check.table())
+    return status or int(not all(p["kept"] for p in check.result["plans"].values()))
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    arguments = parse()
+    sys.exit(chains.run("plans", arguments, lambda machine: check_all(arguments, machine)))

@@ -26,14 +26,28 @@ plans
 
 python3 -B "$SOURCE_DIR/bench/live/gpus.py" --emulate --build "$work/build" --out "$work/gpus" --seconds 1 --rounds 1 \
 	>"$work/out" 2>&1
-[ "$(grep -cE '^(service|batch)[01] ' "$work/gpus/table.txt")" = 4 ] || fail "gpus: $(cat "$work/out")"
-python3 - "$work/gpus/gpus.json" <<'PY' || fail "gpus: $(cat "$work/out")"
-import json, sys
-rounds = json.load(open(sys.argv[1], encoding='utf-8'))['rounds']
+[ "$(grep -cE '^(service|batch)[01] +[01] ' "$work/gpus/table.txt")" = 4 ] || fail "gpus: $(cat "$work/out")"
+[ "$(grep -cE '^service[01] +(alone|storm) 1 +[0-9]+ +[0-9]+ of +[1-9]' "$work/gpus/table.txt")" = 4 ] || fail "gpus: $(cat "$work/out")"
+python3 - "$work/gpus" <<'PY' || fail "gpus: $(cat "$work/out")"
+import gzip, json, sys
+result = json.load(open(f'{sys.argv[1]}/gpus.json', encoding='utf-8'))
+rounds = result['rounds']
 for gpu in (0, 1):
     w = rounds[0][f'storm{gpu}']
     assert w['storm']['visitors'] and w['storm']['orders'], w
     assert all(w[f'{p}{g}']['n'] for p in ('service', 'batch') for g in (0, 1)), w
+# The parts of a request are its response, and the slow ones each have a reason.
+raw = json.load(gzip.open(f'{sys.argv[1]}/requests.json.gz', 'rt', encoding='utf-8'))
+storms = [w for w in raw['windows'] if w['window'].startswith('storm')]
+assert len(storms) == 2 and all({what for _, what in w['events']} >= {'freeze', 'thaw', 'visitor begins'} for w in storms), raw
+for window in raw['windows']:
+    for program in window['programs'].values():
+        assert program['requests'], window
+        for at, response, queued, woken, gpu, waited in program['requests']:
+            assert at >= 0 and queued >= 0 and woken >= 0 and gpu > 0 and queued + woken <= response and waited >= 0
+for row in result['rows']:
+    for w in row.get('windows', []) + row.get('alone_windows', []):
+        assert sum(w['why'].values()) == w['slow'] <= w['n'] and w['slow_after_event'] <= w['slow'], w
 PY
 python3 -B "$SOURCE_DIR/bench/live/memory.py" --emulate --build "$work/build" --out "$work/memory" >"$work/out" 2>&1 ||
 	fail "memory: $(cat "$work/out")"

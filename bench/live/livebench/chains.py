@@ -1,10 +1,12 @@
 """Programs of chain.py under one daemon of ours, on the machine's GPUs or on emulated ones."""
 import json
 import os
+import shutil
 import signal
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 
 from . import process
@@ -21,7 +23,7 @@ class Chain:
 
     def __init__(self, name, argv, env, folder):
         self.name, self.log = name, os.path.join(folder, f"{name}.{time.monotonic_ns()}.log")
-        self.child = process.spawn(argv, env, self.log, cwd=folder)
+        self.child, self.n_windows = process.spawn(argv, env, self.log, cwd=folder), 1
 
     def said(self):
         try:
@@ -38,10 +40,13 @@ class Chain:
         return False
 
     def next_window(self):
+        """The number of the one that begins, in windows()."""
         self.child.send_signal(signal.SIGUSR1)
+        self.n_windows += 1
+        return self.n_windows - 1
 
     def windows(self):
-        """Ends it."""
+        """Ends it, unless that is done."""
         process.end([self.child], END_S)
         found = [json.loads(line) for line in self.said().splitlines() if line.startswith("{")]
         if self.child.returncode or not found:
@@ -130,13 +135,40 @@ class Daemon(Cotenant):
             raise Failed(f"{late.name} does not begin: {process.tail(late.log)} {process.tail(self.log)}")
 
 
+def options(parser, name):
+    """Those that every check has."""
+    parser.add_argument("--out", default=f"build/{name}", metavar="DIR")
+    parser.add_argument("--build", default=os.path.join(ROOT, "build"), metavar="DIR", help="has bin and lib")
+    parser.add_argument("--emulate", action="store_true", help="on the emulated GPU")
+
+
+def run(name, a, check, n_gpus=1):
+    """check(machine) in a folder of its own; its status, or 1 with a sentence. Nothing that it has begun is left."""
+    began = time.monotonic()
+    os.makedirs(a.out, exist_ok=True)
+    folder = tempfile.mkdtemp(prefix=f"cot-{name}-")
+    machine, status = Machine(folder, a.build, a.emulate, n_gpus), 1
+    try:
+        status = check(machine)
+    except (Failed, subprocess.TimeoutExpired, KeyboardInterrupt) as e:
+        print(f"{name}: {e or 'interrupted'}", file=sys.stderr)
+    finally:
+        process.sweep(machine.mark)
+        shutil.rmtree(folder, ignore_errors=True)
+    print(f"{name}: {time.monotonic() - began:.0f} s", file=sys.stderr)
+    return status
+
+
 def median(values):
     return statistics.median(values) if values else None
 
 
-def write(path, value):
+def write_text(path, text):
     """Whole or not at all."""
     with open(path + ".new", "w", encoding="utf-8") as f:
-        json.dump(value, f, indent=1)
-        f.write("\n")
+        f.write(text)
     os.replace(path + ".new", path)
+
+
+def write(path, value):
+    write_text(path, json.dumps(value, indent=1) + "\n")
