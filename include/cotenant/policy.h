@@ -139,6 +139,12 @@ struct cot_launches {
 	uint64_t n; /* of kernels, that ended within the last span_ns */
 	uint64_t span_ns;
 	uint64_t at_ns; /* when it was delivered; 0 = never. The core fills it in */
+	/*
+	 * Of a tenant whose requests are measured: how often a thread of it waited for the GPU
+	 * meanwhile, and how long, all together. What a request takes and is not waited for is
+	 * its program's own time. 0, 0: not known, or it learns of the end in other ways.
+	 */
+	uint64_t n_waits, waited_ns;
 };
 
 /*

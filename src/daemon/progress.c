@@ -34,6 +34,20 @@ void cot_progress_count(struct conn *c, enum cot_progress_kind kind, uint64_t to
 	look_at(c->tenant->in, now_ns + TOGETHER_NS);
 }
 
+void cot_progress_waits(struct conn *c, uint64_t n, uint64_t ns)
+{
+	struct cot_progress_seen *seen = &c->progress;
+	struct cot_progress *p = &c->tenant->progress;
+
+	if (seen->knows_waits && n > seen->n_waits && ns >= seen->waited_ns) {
+		p->n_waits += n - seen->n_waits;
+		p->waited_ns += ns - seen->waited_ns;
+	}
+	seen->knows_waits = true;
+	seen->n_waits = n;
+	seen->waited_ns = ns;
+}
+
 static bool is_wanted(const struct roster *r)
 {
 	return cot_sched_policy(cot_host_sched(r->basis->host))->ops->measures != NULL;
@@ -44,9 +58,12 @@ static void tell(struct tenant *t, uint64_t until_ns, uint64_t now_ns)
 	struct cot_progress *p = &t->progress;
 	struct cot_event ev = {.type = COT_EV_PROGRESS, .id = t->id, .now_ns = now_ns};
 
-	p->told = (struct cot_launches){
-		.n = p->n, .span_ns = until_ns - p->since_ns, .at_ns = until_ns};
-	p->n = 0;
+	p->told = (struct cot_launches){.n = p->n,
+					.span_ns = until_ns - p->since_ns,
+					.at_ns = until_ns,
+					.n_waits = p->n_waits,
+					.waited_ns = p->waited_ns};
+	p->n = p->n_waits = p->waited_ns = 0;
 	p->since_ns = until_ns;
 	ev.launches = p->told;
 	if (is_wanted(t->in))

@@ -27,18 +27,23 @@ enum cot_progress_kind {
 struct cot_progress_seen {
 	uint64_t total[COT_PROGRESS_KINDS];
 	bool known[COT_PROGRESS_KINDS];
+	uint64_t n_waits, waited_ns;
+	bool knows_waits;
 };
 
 /* Of a program. */
 struct cot_progress {
 	uint64_t n, since_ns; /* launches since it was told of; 0 = nothing was counted yet */
-	uint64_t counted_ns;  /* when the last counts came */
+	uint64_t n_waits, waited_ns; /* for the GPU, in the same time */
+	uint64_t counted_ns;	     /* when the last counts came */
 	struct cot_launches told;
 };
 
 /* The shim says how many there were since it began: of this kind, since the message before. */
 void cot_progress_count(struct conn *c, enum cot_progress_kind kind, uint64_t total,
 			uint64_t now_ns);
+/* And how often it waited for the GPU, and how long, both since it began. */
+void cot_progress_waits(struct conn *c, uint64_t n, uint64_t ns);
 /* The timer of the roster has fired. */
 void cot_progress_look(struct cot_timer *timer, uint64_t now_ns);
 /* Launches a second. False: not known now. */

@@ -237,6 +237,7 @@ bool cot_shims_packet(struct conn *c, const void *packet, int type)
 	case COT_MSG_PACE_COUNTS:
 		cot_proto_read_pace_counts(packet, &c->pace_counts);
 		cot_progress_count(c, COT_PROGRESS_CPU, c->pace_counts.n_cpu, cot_now_ns());
+		cot_progress_waits(c, c->pace_counts.n_gpu_waits, c->pace_counts.gpu_wait_ns);
 		break;
 	case COT_MSG_MEMORY:
 		c->memory = *(const struct cot_msg_memory *)packet;

@@ -126,6 +126,17 @@ static void put_target(json_t *tenant, const struct tenant *t)
 	put(tenant, "target", o);
 }
 
+/* How long its threads waited for the GPU. Null: not known now, or it does not wait. */
+static json_t *waited(const struct tenant *t, uint64_t now_ns)
+{
+	const struct cot_launches *l = &t->progress.told;
+	double per_s;
+
+	if (!cot_progress_rate(t, now_ns, &per_s) || !l->n_waits)
+		return json_null();
+	return json_real((double)l->waited_ns / (double)l->span_ns * 1e3);
+}
+
 static const char *const sources[] = {
 	[COT_REQUESTS_MARKED] = "marks", [COT_REQUESTS_BURSTS] = "bursts"};
 
@@ -143,6 +154,7 @@ void cot_show_requests(struct conns *conns, json_t *tenant, const struct tenant 
 	o = json_object();
 	put(o, "source", t->n_requests ? json_string(sources[cot_measure_source(t)]) : json_null());
 	put_number(o, "count", t->n_requests);
+	put(o, "waited_ms_per_second", waited(t, now_ns));
 	put_lost(conns, o, t);
 	put(o, "totals", totals(t));
 	windows = json_array();

@@ -35,6 +35,14 @@ static uint32_t alone(const struct cot_tenant *t)
 	return ns ? (uint32_t)(slo_of(t)->alone_p99_us * COT_NS_PER_MS / ns) : 0;
 }
 
+/* Seconds that a program makes long by itself are not for batch programs to mend. Ten of them may
+ * be: those count as ever. */
+static void forgive_own(struct slo_use *use, const struct cot_tenant *t, uint64_t now_ns)
+{
+	if (t->target.kind != COT_TARGET_RATE && cot_slo_window_own(t, now_ns))
+		use->missing = use->far = false;
+}
+
 /* Of the programs of the GPU that had requests of late. */
 static struct slo_use look(const struct cot_policy *p, const struct slo_climb *c, uint32_t gpu,
 			   uint64_t *ret_load)
@@ -52,6 +60,7 @@ static struct slo_use look(const struct cot_policy *p, const struct slo_climb *c
 			      : cot_slo_window_use(t, target_ns(t), c->since_ns, p->now_ns);
 		*ret_load += cot_slo_window_load(t, p->now_ns);
 		one.alone = alone(t);
+		forgive_own(&one, t, p->now_ns);
 		if (one.fast || one.slow)
 			use = cot_slo_use_worst(use, one);
 	}
@@ -455,6 +464,8 @@ static void progress(struct cot_policy *p, struct cot_tenant *t)
 		is_since(p, batch ? g->batch_alone_ns : g->latency_alone_ns, 3 * COT_NS_PER_S));
 	if (batch)
 		cot_slo_place_rate(p, t);
+	else
+		cot_slo_learn_waits(t);
 }
 
 static void tenant_joined(struct cot_policy *p, struct cot_tenant *t)

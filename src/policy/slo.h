@@ -130,6 +130,9 @@ struct slo_use cot_slo_window_rate(const struct cot_tenant *t, uint64_t rate, ui
 				   uint64_t since_ns, uint64_t now_ns);
 struct slo_use cot_slo_use_worst(struct slo_use a, struct slo_use b);
 
+/* Its requests hardly wait for the GPU: that they take long is not for other programs to mend. */
+bool cot_slo_window_own(const struct cot_tenant *t, uint64_t now_ns);
+
 /* The times of a window that a target is about: responses, or services where no arrival is known.
  */
 const struct cot_times *cot_slo_window_times(const struct cot_window *w);
@@ -239,6 +242,9 @@ struct slo_tenant {
 	uint32_t load;	    /* requests in 10 s */
 	uint32_t launch_us; /* of a request's time, for each kernel that it launches; 0: not known
 			     */
+	/* The part of its requests' time that it waits for the GPU, and how often in 1000
+	 * requests; 0: not known. The rest is its own CPU's. */
+	uint32_t waits_permille, waits_milli;
 	/* Kernels in 1000 s, of late and when it was alone. */
 	uint64_t rate, best_rate;
 	uint64_t alone_ns;     /* when it was last measured alone; 0: not in this run */
@@ -324,6 +330,8 @@ struct slo_result {
 void cot_slo_learn_requests(struct cot_policy *p, struct cot_tenant *t, const struct cot_window *w,
 			    bool alone);
 void cot_slo_learn_rate(struct cot_policy *p, struct cot_tenant *t, bool alone);
+/* How much of its requests' time it waits for the GPU, with each count. */
+void cot_slo_learn_waits(struct cot_tenant *t);
 /* Its p99 alone, from a window in which the others were quiet. */
 void cot_slo_learn_alone(struct cot_policy *p, struct cot_tenant *t, const struct cot_window *w);
 /* What earlier runs knew of it. */

@@ -118,7 +118,7 @@ static const char *by_what(const struct cot_window *w)
 	return w->response.n ? "from arrival" : "arrivals are not known: time of service";
 }
 
-static void say_requests(struct facts *f, const struct cot_tenant *t)
+static void say_requests(struct facts *f, const struct cot_tenant *t, uint64_t now_ns)
 {
 	const struct cot_window *w = &t->windows[COT_HORIZON_10S];
 	const struct slo_tenant *own = slo_of(t);
@@ -135,6 +135,11 @@ static void say_requests(struct facts *f, const struct cot_tenant *t)
 	if (!cot_slo_window_times(w)->n)
 		return;
 	say(f, "p99", COT_FACT_NS, cot_slo_window_times(w)->p99_ns, by_what(w));
+	if (own->waits_permille)
+		say(f, "waits for the GPU", COT_FACT_PERMILLE, own->waits_permille,
+		    cot_slo_window_own(t, now_ns)
+			    ? "of its requests' time: a second over the target is its own"
+			    : "of its requests' time");
 }
 
 static void say_rate(struct facts *f, const struct cot_tenant *t)
@@ -192,7 +197,7 @@ unsigned cot_slo_explain(const struct cot_policy *p, const struct cot_tenant *t,
 
 	tell(&f, "arrangement", arrangements[g->climb.ladder.topology]);
 	if (t->cls == COT_CLASS_LATENCY && t->target.kind != COT_TARGET_RATE)
-		say_requests(&f, t);
+		say_requests(&f, t, p->now_ns);
 	else
 		say_rate(&f, t);
 	if (g->climb.ladder.topology != SLO_ALONE) {

@@ -98,6 +98,9 @@ void cot_slo_learn_requests(struct cot_policy *p, struct cot_tenant *t, const st
 		own->alone_p99_us = in_us(times->p99_ns);
 }
 
+/* In 1000 requests: each waits, or nearly. */
+#define OFTEN 900u
+
 static void write_rate(struct cot_policy *p, const struct cot_tenant *t)
 {
 	uint64_t best = slo_of(t)->best_rate;
@@ -129,6 +132,36 @@ void cot_slo_learn_rate(struct cot_policy *p, struct cot_tenant *t, bool alone)
 		return;
 	own->best_rate = rate;
 	write_rate(p, t);
+}
+
+/*
+ * A wait and a request are seconds apart from being counted, and the load may have changed in
+ * between: so how often a request waits is the most of late, and the time of a wait its mean. More
+ * waiting counts at once, less of it by and by.
+ */
+void cot_slo_learn_waits(struct cot_tenant *t)
+{
+	const struct cot_times *service = &t->windows[COT_HORIZON_1S].service;
+	struct slo_tenant *own = slo_of(t);
+	uint64_t often = 0, part;
+
+	if (service->n >= SLO_SOME && t->launches.n_waits < UINT32_MAX)
+		often = t->launches.n_waits * 1000 / service->n;
+	if (service->n < SLO_SOME || !service->p50_ns)
+		return;
+	own->waits_milli -= own->waits_milli / 8;
+	if (often > own->waits_milli)
+		own->waits_milli = often < UINT32_MAX ? (uint32_t)often : UINT32_MAX;
+	/* It learns of the end in other ways. */
+	if (own->waits_milli < OFTEN || !t->launches.n_waits) {
+		own->waits_permille = 0;
+		return;
+	}
+	part = t->launches.waited_ns / t->launches.n_waits * own->waits_milli / service->p50_ns;
+	part = part < 1 ? 1 : part < 1000 ? part : 1000;
+	own->waits_permille = part >= own->waits_permille
+				      ? (uint32_t)part
+				      : (own->waits_permille * 3 + (uint32_t)part) / 4;
 }
 
 void cot_slo_learn_recall(const struct cot_policy *p, struct cot_tenant *t)

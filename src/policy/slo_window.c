@@ -15,6 +15,10 @@
 #define FRESH_COUNT_NS (2500 * COT_NS_PER_MS)
 #define SPAN_COUNT_NS  (4 * COT_NS_PER_S)
 
+/* So little of a request's time is for the GPU that without it it would hardly be shorter: our
+ * choice. */
+#define OWN_PERMILLE 250u
+
 /* In the last second this much over the target is no chance, whatever the other figures say. */
 #define FAR_PERMILLE 1500u
 
@@ -195,6 +199,13 @@ struct slo_use cot_slo_window_rate(const struct cot_tenant *t, uint64_t rate, ui
 		use.slow_sure = true;
 	}
 	return use;
+}
+
+bool cot_slo_window_own(const struct cot_tenant *t, uint64_t now_ns)
+{
+	uint32_t part = slo_of(t)->waits_permille;
+
+	return part && part <= OWN_PERMILLE && now_ns - t->launches.at_ns <= FRESH_COUNT_NS;
 }
 
 /* What is not known of one program is not known of all. */

@@ -274,6 +274,8 @@ void cot_proto_read_pace_counts(const struct cot_msg_pace_counts *m,
 	size_t n = sizeof(*m);
 
 	if (m->h.length < n)
+		n = offsetof(struct cot_msg_pace_counts, n_gpu_waits);
+	if (m->h.length < n)
 		n = offsetof(struct cot_msg_pace_counts, n_attached);
 	if (m->h.length < n)
 		n = offsetof(struct cot_msg_pace_counts, n_templates_found);

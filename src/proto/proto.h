@@ -521,6 +521,9 @@ struct cot_msg_pace_counts {
 	uint64_t n_templates_not_kept; /* that it could not take */
 	/* And older ones not more than that. */
 	uint64_t n_attached; /* to a backend: 1 or 0 */
+	/* And older ones not more than that. */
+	uint64_t n_gpu_waits; /* times that a measured program waited for the GPU ... */
+	uint64_t gpu_wait_ns; /* ... and how long, all in all */
 };
 
 /* What the process has of the GPU's memory; each message replaces the one before. */
@@ -642,7 +645,7 @@ _Static_assert(sizeof(struct cot_msg_parts) == 40, "layout");
 _Static_assert(sizeof(struct cot_msg_place) == 32, "layout");
 _Static_assert(sizeof(struct cot_msg_placed) == 32, "layout");
 _Static_assert(sizeof(struct cot_msg_part_counts) == 48, "layout");
-_Static_assert(sizeof(struct cot_msg_pace_counts) == 176, "layout");
+_Static_assert(sizeof(struct cot_msg_pace_counts) == 192, "layout");
 _Static_assert(sizeof(struct cot_msg_memory) == 56, "layout");
 _Static_assert(sizeof(struct cot_msg_query_copy) == 32, "layout");
 _Static_assert(sizeof(struct cot_msg_copies) == 32, "layout");

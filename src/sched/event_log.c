@@ -174,6 +174,16 @@ static void print_prediction(char *s, size_t size, const struct cot_event *ev)
 			       cost->power_w, cost->cpu_w, cost->cpu_ns);
 }
 
+static void print_progress(char *s, size_t size, const struct cot_launches *l)
+{
+	size_t n = (size_t)snprintf(s, size, " launches=%" PRIu64 " span_ns=%" PRIu64, l->n,
+				    l->span_ns);
+
+	if (l->n_waits || l->waited_ns)
+		(void)snprintf(s + n, size - n, " waits=%" PRIu64 " waited_ns=%" PRIu64, l->n_waits,
+			       l->waited_ns);
+}
+
 static void print_measured(char *s, size_t size, const struct cot_event *ev)
 {
 	switch (ev->type) {
@@ -181,8 +191,7 @@ static void print_measured(char *s, size_t size, const struct cot_event *ev)
 		print_window(s, size, &ev->window);
 		break;
 	case COT_EV_PROGRESS:
-		(void)snprintf(s, size, " launches=%" PRIu64 " span_ns=%" PRIu64, ev->launches.n,
-			       ev->launches.span_ns);
+		print_progress(s, size, &ev->launches);
 		break;
 	case COT_EV_PREDICTION:
 		print_prediction(s, size, ev);

@@ -286,6 +286,10 @@ static void read_measured(struct reader *r, struct cot_event *ev)
 	case COT_EV_PROGRESS:
 		ev->launches.n = u64_of(r, "launches=");
 		ev->launches.span_ns = u64_of(r, "span_ns=");
+		if (!take(r, "waits="))
+			break;
+		ev->launches.n_waits = read_number(r, UINT64_MAX);
+		ev->launches.waited_ns = u64_of(r, "waited_ns=");
 		break;
 	case COT_EV_PREDICTION:
 		read_prediction(r, ev);

@@ -102,10 +102,14 @@ double slo_bench_rate(const struct slo_bench *sb, uint32_t id)
 
 static void count(struct slo_bench *sb, uint32_t id, double n)
 {
-	(void)bench_event(
-		sb->b, (struct cot_event){.type = COT_EV_PROGRESS,
-					  .id = id,
-					  .launches = {.n = (uint64_t)n, .span_ns = COT_NS_PER_S}});
+	struct cot_launches l = {.n = (uint64_t)n, .span_ns = COT_NS_PER_S};
+
+	if (id == SERVER && sb->waits > 0) {
+		l.n_waits = COT_NS_PER_S / sb->gap_ns;
+		l.waited_ns = (uint64_t)((double)(l.n_waits * sb->alone_ns) * sb->waits);
+	}
+	(void)bench_event(sb->b,
+			  (struct cot_event){.type = COT_EV_PROGRESS, .id = id, .launches = l});
 }
 
 static void count_kernels(struct slo_bench *sb)

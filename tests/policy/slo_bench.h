@@ -32,6 +32,7 @@ struct slo_bench {
 	/* Kernels a second of the batch program TRAIN + i alone; on fewer SMs as much less. */
 	uint64_t kernels[8];
 	uint64_t launches; /* kernels that a request of SERVER launches; 0: they are not counted */
+	double waits;	   /* of its requests' time SERVER waits for the GPU; 0: nobody says */
 	uint64_t next_count_ns;
 };
 

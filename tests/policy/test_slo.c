@@ -84,6 +84,57 @@ static void test_parts_give_what_the_target_allows(void **state)
 	assert_true(slo_bench_missed(sb) < 10);
 }
 
+static double stall(const struct slo_bench *of)
+{
+	(void)of;
+	return 20;
+}
+
+/* A second of requests that take far too long, whatever batch programs do. Returns how many SMs
+ * those have then. */
+static uint32_t end_after_a_stall(double waits)
+{
+	sb->launches = 100;
+	sb->waits = waits;
+	parts(1800);
+	slo_bench_run(sb, 100 * S);
+	assert_in_range(slo_bench_batch_end(sb), 64, 88);
+	sb->slowdown = stall;
+	slo_bench_run(sb, S);
+	sb->slowdown = slo_bench_parts;
+	slo_bench_run(sb, S);
+	return slo_bench_batch_end(sb);
+}
+
+/* Requests that wait for the GPU are given SMs at once. */
+static void test_a_stall_of_the_gpu(void **state)
+{
+	(void)state;
+	assert_in_range(end_after_a_stall(0.9), 8, 40);
+	assert_in_range(slo_bench_fact(sb, SERVER, "waits for the GPU"), 500, 1000);
+}
+
+/* Nobody knows what they wait for: the same. */
+static void test_a_stall_of_something(void **state)
+{
+	(void)state;
+	assert_in_range(end_after_a_stall(0), 8, 40);
+	assert_int_equal(slo_bench_fact(sb, SERVER, "waits for the GPU"), 0);
+}
+
+/* Those that hardly wait for it would gain nothing by them. If it lasts, one step is tried. */
+static void test_a_stall_of_its_own(void **state)
+{
+	uint32_t end;
+
+	(void)state;
+	end = end_after_a_stall(0.05);
+	assert_in_range(end, 64, 88);
+	sb->slowdown = stall;
+	slo_bench_run(sb, 13 * S);
+	assert_in_range(slo_bench_batch_end(sb), end - 16, end - 8);
+}
+
 /* The largest part that keeps the target is held for hours, and hardly ever left. */
 static void test_does_not_oscillate(void **state)
 {
@@ -684,6 +735,9 @@ int main(void)
 		SLO_TEST(test_pools_give_what_the_target_allows),
 		SLO_TEST(test_pools_risk_nothing_for_nothing),
 		SLO_TEST(test_parts_give_what_the_target_allows),
+		SLO_TEST(test_a_stall_of_the_gpu),
+		SLO_TEST(test_a_stall_of_something),
+		SLO_TEST(test_a_stall_of_its_own),
 		SLO_TEST(test_does_not_oscillate),
 		SLO_TEST(test_tries_a_cliff_ever_less),
 		SLO_TEST(test_settles_within_two_seconds),

@@ -494,6 +494,7 @@ static void test_older_parts(void **state)
 	((struct cot_msg_pace_counts *)packet)->n_unmerged = 10;
 	((struct cot_msg_pace_counts *)packet)->n_templates_not_kept = 11;
 	((struct cot_msg_pace_counts *)packet)->n_attached = 1;
+	((struct cot_msg_pace_counts *)packet)->gpu_wait_ns = 12;
 	cot_proto_read_pace_counts((const void *)packet, &counts);
 	assert_int_equal(counts.n_lapsed, 7);
 	assert_int_equal(counts.n_cpu_not, 8);
@@ -501,7 +502,12 @@ static void test_older_parts(void **state)
 	assert_int_equal(counts.n_unmerged, 10);
 	assert_int_equal(counts.n_templates_not_kept, 11);
 	assert_int_equal(counts.n_attached, 1);
+	assert_int_equal(counts.gpu_wait_ns, 12);
 	header()->length--;
+	cot_proto_read_pace_counts((const void *)packet, &counts);
+	assert_int_equal(counts.gpu_wait_ns, 0);
+	assert_int_equal(counts.n_attached, 1);
+	header()->length = (uint32_t)offsetof(struct cot_msg_pace_counts, n_gpu_waits) - 1;
 	cot_proto_read_pace_counts((const void *)packet, &counts);
 	assert_int_equal(counts.n_attached, 0);
 	assert_int_equal(counts.n_templates_not_kept, 11);

@@ -17,6 +17,7 @@ struct counts {
 	_Atomic uint64_t held, held_ns, lapsed;
 	_Atomic uint64_t cpu, cpu_ns, cpu_not;
 	_Atomic uint64_t copies, copies_ns;
+	_Atomic uint64_t gpu_waits, gpu_wait_ns;
 	_Atomic uint64_t merged, merges, unmerged, templates[COT_SHIM_N_TEMPLATE];
 	_Atomic uint64_t attached, attachings; /* the second: how often the first has changed */
 };
@@ -98,6 +99,12 @@ void cot_shim_count_pace_wait(uint64_t ns, bool failed)
 	add(&counts.pace_waits, 1);
 	add(&counts.pace_wait_ns, ns);
 	add(&counts.pace_failed, failed);
+}
+
+void cot_shim_count_gpu_wait(uint64_t ns)
+{
+	add(&counts.gpu_waits, 1);
+	add(&counts.gpu_wait_ns, ns);
 }
 
 void cot_shim_count_copy_wait(uint64_t ns)
@@ -255,7 +262,7 @@ static uint64_t sum_of_pace(void)
 	return get(&counts.paced) + get(&counts.pace_waits) + get(&counts.pace_failed) +
 	       get(&counts.held) + get(&counts.lapsed) + get(&counts.cpu) + get(&counts.cpu_not) +
 	       get(&counts.copies) + get(&counts.merges) + get(&counts.unmerged) +
-	       get(&counts.attachings) + sum_of_templates();
+	       get(&counts.attachings) + get(&counts.gpu_waits) + sum_of_templates();
 }
 
 bool cot_shim_counts_changed(void)
@@ -333,6 +340,8 @@ size_t cot_shim_counts_fill_pace(void *packet, bool always)
 	m->n_templates_ignored = get(&counts.templates[COT_SHIM_TEMPLATE_IGNORED]);
 	m->n_templates_not_kept = get(&counts.templates[COT_SHIM_TEMPLATE_NOT_KEPT]);
 	m->n_attached = get(&counts.attached);
+	m->n_gpu_waits = get(&counts.gpu_waits);
+	m->gpu_wait_ns = get(&counts.gpu_wait_ns);
 	if (!now || (atomic_exchange(&counts.told_pace, now) == now && !always))
 		return 0;
 	return sizeof(*m);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "guest/os.h"
+#include "guest/shim/counts.h"
 #include "guest/shim/fork.h"
 #include "guest/shim/parts.h"
 
@@ -16,8 +17,9 @@ extern void cotenant_request_unclear(uint64_t n) OTHERS;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct cot_bursts bursts;
-static uint64_t n_told; /* of bursts.n_unclear */
-static bool is_over;	/* with the lock: a burst has ended */
+static uint64_t n_told;		       /* of bursts.n_unclear */
+static bool is_over;		       /* with the lock: a burst has ended */
+static _Atomic uint64_t asks_since_ns; /* a thread asks again and again; 0: none does */
 
 static bool is_on(void)
 {
@@ -177,6 +179,7 @@ struct cot_shim_wait cot_shim_seen_stream(CUstream stream, bool per_thread)
 	if (s)
 		wait.point = cot_burst_point(&bursts, s);
 	end();
+	wait.begin_ns = cot_now_ns();
 	return wait;
 }
 
@@ -190,6 +193,7 @@ struct cot_shim_wait cot_shim_seen_context(CUcontext context)
 	begin();
 	wait.point = cot_burst_point_of_context(&bursts, wait.context);
 	end();
+	wait.begin_ns = cot_now_ns();
 	return wait;
 }
 
@@ -202,7 +206,28 @@ struct cot_shim_wait cot_shim_seen_event(CUevent event)
 	begin();
 	wait.point = cot_burst_recorded(&bursts, (uintptr_t)event);
 	end();
+	wait.begin_ns = cot_now_ns();
 	return wait;
+}
+
+/* Who asks until the answer is yes waits from the first question on. What several threads do at the
+ * same time is rather counted too much: then it is the GPU that they wait for. */
+void cot_shim_seen_asked(const struct cot_shim_wait *wait)
+{
+	uint64_t none = 0;
+
+	(void)atomic_compare_exchange_strong(&asks_since_ns, &none, wait->begin_ns);
+}
+
+static void count_wait(const struct cot_shim_wait *wait, uint64_t now_ns)
+{
+	uint64_t since_ns = atomic_load_explicit(&asks_since_ns, memory_order_relaxed);
+
+	if (COT_UNLIKELY(since_ns))
+		since_ns = atomic_exchange(&asks_since_ns, 0);
+	if (!since_ns || since_ns > wait->begin_ns)
+		since_ns = wait->begin_ns;
+	cot_shim_count_gpu_wait(now_ns > since_ns ? now_ns - since_ns : 0);
 }
 
 void cot_shim_seen_covered(const struct cot_shim_wait *wait)
@@ -210,6 +235,7 @@ void cot_shim_seen_covered(const struct cot_shim_wait *wait)
 	uint64_t now_ns = cot_now_ns();
 	bool over;
 
+	count_wait(wait, now_ns);
 	begin();
 	if (wait->context)
 		cot_burst_covered_context(&bursts, wait->context, wait->point, now_ns);
@@ -282,4 +308,5 @@ void cot_shim_seen_forget(void)
 	lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
 	memset(&bursts, 0, sizeof(bursts));
 	n_told = 0;
+	atomic_store(&asks_since_ns, 0);
 }

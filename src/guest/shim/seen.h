@@ -22,6 +22,7 @@ static inline void cot_shim_seen_put(CUstream stream, bool per_thread)
 struct cot_shim_wait {
 	struct cot_burst_point point; /* position 0: nothing */
 	uint64_t context;	      /* 0: of one stream */
+	uint64_t begin_ns;	      /* when the call was made */
 };
 
 struct cot_shim_wait cot_shim_seen_stream(CUstream stream, bool per_thread);
@@ -53,10 +54,16 @@ static inline void cot_shim_wait_event(struct cot_shim_wait *ret_wait, CUevent e
 
 /* The call has returned, or the function was called that the stream was given. */
 void cot_shim_seen_covered(const struct cot_shim_wait *wait);
+/* It was a question, and the answer is not yet. */
+void cot_shim_seen_asked(const struct cot_shim_wait *wait);
 static inline void cot_shim_seen_waited(const struct cot_shim_wait *wait, CUresult rc)
 {
-	if (COT_UNLIKELY(wait->point.position) && !rc)
+	if (COT_LIKELY(!wait->point.position))
+		return;
+	if (!rc)
 		cot_shim_seen_covered(wait);
+	else if (rc == CUDA_ERROR_NOT_READY)
+		cot_shim_seen_asked(wait);
 }
 
 /* The event was recorded where a wait for the stream leads, which began before that. */

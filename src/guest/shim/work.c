@@ -449,8 +449,9 @@ void cot_shim_gpu_send_counts(struct cot_shim_gpu *g, uint64_t now, bool always)
 	n = cot_shim_counts_fill_parts(&packet, sizeof(packet), always && g->parts_told);
 	if (n && !send(g, &packet, COT_MSG_PART_COUNTS, n))
 		return;
-	/* Launches on the CPU as well, with or without parts. */
-	n = g->parts_told || cot_shim_settings.cpu[0] || cot_shim_settings.merges
+	/* Launches on the CPU and waits of requests as well, with or without parts. */
+	n = g->parts_told || cot_shim_settings.cpu[0] || cot_shim_settings.merges ||
+			    cot_shim_settings.requests
 		    ? cot_shim_counts_fill_pace(&packet, always)
 		    : 0;
 	if (n)

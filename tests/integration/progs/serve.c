@@ -3,13 +3,16 @@
  * with gaps in between; the batch programs beside it may be anybody's. It uses the primary context,
  * as programs on the CUDA runtime do.
  *
- *     serve [--count N] [--tasks N] [--block-us U] [--blocks N] [--gap-us U] [--sizes N]
+ *     serve [--count N] [--tasks N] [--block-us U] [--blocks N] [--gap-us U] [--sizes N] [--own-us
+ * U] [--poll 1]
  *
- * The sizes of requests are 1 to --sizes in turn, times 4; a request of size 4 K has K times as
- * many kernels. Each block of a kernel counts itself. Prints "requests N wrong N" at the end, or
- * when it is told to end. Exit status 1: a count was wrong.
+ * In each request its own CPU takes --own-us before it waits for the result; --poll: it asks until
+ * that is there. The sizes of requests are 1 to --sizes in turn, times 4; a request of size 4 K has
+ * K times as many kernels. Each block of a kernel counts itself. Prints "requests N wrong N" at the
+ * end, or when it is told to end. Exit status 1: a count was wrong.
  */
 #include <cotenant/request.h>
+#include <stdbool.h>
 
 #include "common.h"
 
@@ -36,6 +39,20 @@ static uint64_t now_ns(void)
 }
 
 /* How many blocks have counted themselves. */
+static double own_us;
+static bool polls;
+
+static void wait_for(CUstream stream)
+{
+	CUresult rc;
+
+	while (polls && (rc = cuStreamQuery(stream)) == CUDA_ERROR_NOT_READY)
+		;
+	if (!polls)
+		rc = cuStreamSynchronize(stream);
+	PROG_CHECK(rc);
+}
+
 static uint64_t answer(const struct prog *p, CUdeviceptr counter, unsigned tasks, unsigned blocks,
 		       double block_us)
 {
@@ -46,7 +63,9 @@ static uint64_t answer(const struct prog *p, CUdeviceptr counter, unsigned tasks
 	for (i = 0; i < tasks; i++)
 		PROG_CHECK(prog_spin(p, blocks, block_us, counter));
 	PROG_CHECK(cuMemcpyDtoHAsync(&count, counter, sizeof(count), p->stream));
-	PROG_CHECK(cuStreamSynchronize(p->stream));
+	if (own_us > 0)
+		prog_sleep_us(own_us);
+	wait_for(p->stream);
 	return count;
 }
 
@@ -61,6 +80,8 @@ int main(int argc, char **argv)
 	struct prog p = begin();
 	CUdeviceptr counter;
 
+	own_us = prog_option(argc, argv, "--own-us", 0);
+	polls = prog_option(argc, argv, "--poll", 0) > 0;
 	PROG_CHECK(cuMemAlloc(&counter, sizeof(uint64_t)));
 	prog_catch_signals();
 	for (n = 0; n < most && !prog_stopped; n++) {

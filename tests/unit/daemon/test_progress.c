@@ -111,6 +111,34 @@ static void test_a_second(void **state)
 	expect(100, SECOND - 1000, 2);
 }
 
+static void expect_waits(uint64_t n, uint64_t ns)
+{
+	assert_int_equal(is->launches.n_waits, n);
+	assert_int_equal(is->launches.waited_ns, ns);
+}
+
+/* What was waited for in the same time. A count that goes back is another shim's, and none of ours.
+ */
+static void test_waits(void **state)
+{
+	(void)state;
+	count(COT_PROGRESS_PARTS, 0, 0);
+	cot_progress_waits(c, 1000, 5000);
+	look(TOGETHER);
+	count(COT_PROGRESS_PARTS, 5, SECOND);
+	cot_progress_waits(c, 1100, 5700);
+	look(SECOND + TOGETHER);
+	expect_waits(100, 700);
+	count(COT_PROGRESS_PARTS, 9, 2 * SECOND);
+	look(2 * SECOND + TOGETHER);
+	expect_waits(0, 0);
+	count(COT_PROGRESS_PARTS, 12, 3 * SECOND);
+	cot_progress_waits(c, 7, 70);
+	cot_progress_waits(c, 9, 75);
+	look(3 * SECOND + TOGETHER);
+	expect_waits(2, 5);
+}
+
 /* Many messages are no more events, and put nothing off. */
 static void test_too_often(void **state)
 {
@@ -206,7 +234,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(test_##name, setup, teardown)
-		TEST(a_second),	  TEST(too_often), TEST(stopped),
+		TEST(a_second),	  TEST(waits),	   TEST(too_often),  TEST(stopped),
 		TEST(any_number), TEST(two_shims), TEST(not_wanted),
 	};
 

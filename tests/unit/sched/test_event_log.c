@@ -57,6 +57,7 @@ static const char *const examples[] = {
 	"p95_ns=6 p99_ns=7 services=8 service_missed=9 service_p50_ns=10 service_p95_ns=11 "
 	"service_p99_ns=12",
 	"22 progress 3 launches=4096 span_ns=1000000000",
+	"22 progress 3 launches=0 span_ns=1 waits=0 waited_ns=18446744073709551615",
 	"23 prediction 3 row=4294967295 of=2 sms=64 duration_ns=18446744073709551615 "
 	"bytes_per_s=2100000000000 ipc_milli=4294967295",
 	"23 prediction 3 row=0 of=1 sms=64 duration_ns=7 bytes_per_s=0 ipc_milli=0 power_w=0 "
@@ -315,6 +316,7 @@ static void test_random_lines(void **state)
 		"p99_ns=5 services=1 service_missed=0 service_p50_ns=5 service_p95_ns=5 "
 		"service_p99_ns=5",
 		"15 progress 3 launches=4096 span_ns=1000000000",
+		"15 progress 3 launches=4096 span_ns=1000000000 waits=9 waited_ns=77",
 		"16 prediction 3 row=0 of=2 sms=64 duration_ns=364000 bytes_per_s=0 ipc_milli=0",
 		"17 query 9 tenant=3 size=64 arrived_ns=5 began_ns=6 in_ns=7 out_ns=8 plan=0x2b",
 		"18 tasks 9 done=4 at_ns=17",

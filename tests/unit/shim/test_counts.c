@@ -194,6 +194,23 @@ static void on_the_cpu(void **state)
 	assert_int_equal(pace.cpu_ns, 700);
 }
 
+/* So are waits of requests, where nothing else happens. */
+static void waits_for_the_gpu(void **state)
+{
+	struct cot_msg_pace_counts pace;
+
+	(void)state;
+	(void)fill(true);
+	cot_shim_count_gpu_wait(300);
+	cot_shim_count_gpu_wait(0);
+	assert_true(cot_shim_counts_changed());
+	assert_int_equal(cot_shim_counts_fill_pace(&pace, false), sizeof(pace));
+	assert_int_equal(pace.n_gpu_waits, 2);
+	assert_int_equal(pace.gpu_wait_ns, 300);
+	assert_false(cot_shim_counts_changed());
+	assert_int_equal(cot_shim_counts_fill_pace(&pace, false), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -203,6 +220,7 @@ int main(void)
 		cmocka_unit_test_setup(changes, set_up),
 		cmocka_unit_test_setup(somebody_has_to_look, set_up),
 		cmocka_unit_test_setup(on_the_cpu, set_up),
+		cmocka_unit_test_setup(waits_for_the_gpu, set_up),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
