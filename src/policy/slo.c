@@ -36,10 +36,12 @@ static uint32_t alone(const struct cot_tenant *t)
 }
 
 /* Seconds that a program makes long by itself are not for batch programs to mend. Ten of them may
- * be: those count as ever. */
-static void forgive_own(struct slo_use *use, const struct cot_tenant *t, uint64_t now_ns)
+ * be: those count as ever, and so do those after a step up, of which no count knows yet. */
+static void forgive_own(struct slo_use *use, const struct cot_tenant *t, const struct slo_climb *c,
+			uint64_t now_ns)
 {
-	if (t->target.kind != COT_TARGET_RATE && cot_slo_window_own(t, now_ns))
+	if (t->target.kind != COT_TARGET_RATE && !cot_slo_climb_tries(c, now_ns) &&
+	    cot_slo_window_own(t, now_ns))
 		use->missing = use->far = false;
 }
 
@@ -60,7 +62,7 @@ static struct slo_use look(const struct cot_policy *p, const struct slo_climb *c
 			      : cot_slo_window_use(t, target_ns(t), c->since_ns, p->now_ns);
 		*ret_load += cot_slo_window_load(t, p->now_ns);
 		one.alone = alone(t);
-		forgive_own(&one, t, p->now_ns);
+		forgive_own(&one, t, c, p->now_ns);
 		if (one.fast || one.slow)
 			use = cot_slo_use_worst(use, one);
 	}

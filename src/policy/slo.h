@@ -175,6 +175,7 @@ struct slo_climb {
 	struct slo_ladder ladder;
 	uint8_t rung;
 	bool went_up;	/* the last change was a step up */
+	bool undone;	/* it took a step up back, soon after it */
 	bool hopeless;	/* not even the lowest rung keeps the target: it stays at `start` */
 	bool nearly;	/* at the lowest rung most requests keep it: it stays there */
 	bool eased;	/* the target is longer than it was when the rung was chosen */
@@ -215,6 +216,9 @@ uint32_t cot_slo_climb_failed(const struct slo_climb *c);
  */
 bool cot_slo_climb_look(struct slo_climb *c, const struct slo_use *use, uint64_t load,
 			uint64_t now_ns);
+
+/* The last change was a step up, of which little is known yet. */
+bool cot_slo_climb_tries(const struct slo_climb *c, uint64_t now_ns);
 
 /* Other programs: what failed may be tried again, and what is above `most` is safe no longer. */
 void cot_slo_climb_crowd(struct slo_climb *c, uint32_t most, uint64_t now_ns);

@@ -55,8 +55,14 @@ static void forget_seen(struct slo_climb *c)
 	c->sum_fast = 0;
 }
 
+bool cot_slo_climb_tries(const struct slo_climb *c, uint64_t now_ns)
+{
+	return c->went_up && now_ns - c->since_ns < TRIAL_NS;
+}
+
 static void move(struct slo_climb *c, uint32_t rung, enum slo_why why, uint64_t now_ns)
 {
+	c->undone = rung < c->rung && cot_slo_climb_tries(c, now_ns);
 	c->went_up = rung > c->rung;
 	c->nearly = c->eased = c->tightened = false;
 	c->n_changes += rung != c->rung;
@@ -209,7 +215,7 @@ static bool is_missing(struct slo_climb *c, const struct slo_use *use, uint64_t 
 		c->missing_since_ns = 0;
 		return false;
 	}
-	if (c->went_up && now_ns - c->since_ns < TRIAL_NS)
+	if (cot_slo_climb_tries(c, now_ns))
 		return true;
 	if (!c->missing_since_ns)
 		c->missing_since_ns = now_ns;
@@ -362,8 +368,9 @@ bool cot_slo_climb_look(struct slo_climb *c, const struct slo_use *use, uint64_t
 	if (!use->fast && !use->slow)
 		return silence(c, now_ns);
 	c->heard_ns = now_ns;
-	/* After a step down the last second still shows what was the reason for it. */
-	if (!c->went_up && now_ns - c->since_ns < SETTLE_NS)
+	/* After a step down the last second still shows what was the reason for it; after one that
+	 * only took a step up back, the queue that that left. */
+	if (!c->went_up && now_ns - c->since_ns < (c->undone ? QUEUE_NS : SETTLE_NS))
 		return false;
 	note(c, use, load, now_ns);
 	if (c->hopeless && now_ns >= c->hopeless_until_ns)
@@ -384,7 +391,7 @@ void cot_slo_climb_disturbed(struct slo_climb *c, uint64_t now_ns)
 	c->since_ns = now_ns;
 	c->missing_since_ns = c->near_since_ns = c->far_since_ns = 0;
 	forget_seen(c);
-	c->went_up = false;
+	c->went_up = c->undone = false;
 }
 
 void cot_slo_climb_crowd(struct slo_climb *c, uint32_t most, uint64_t now_ns)

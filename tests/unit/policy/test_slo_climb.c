@@ -165,8 +165,8 @@ static void test_beyond_half(void **state)
 	assert_int_equal(c.rung, 9);
 }
 
-/* Nearly as far as it goes, if requests have taken no longer with fewer SMs, however busy they are;
- * not if they have. */
+/* Nearly as far as it goes, two rungs at a time, if requests have taken no longer with fewer SMs,
+ * however busy they are; not if they have. */
 static void test_beyond_half_for_requests_that_need_few(void **state)
 {
 	struct slo_use u = second(300);
@@ -177,6 +177,10 @@ static void test_beyond_half_for_requests_that_need_few(void **state)
 	begin(SLO_PARTS);
 	look(u, 1600 * MS);
 	assert_int_equal(c.rung, 8);
+	look(u, 1600 * MS);
+	assert_int_equal(c.rung, 10);
+	look(u, 1600 * MS);
+	assert_int_equal(c.rung, 12);
 	look(u, 1600 * MS);
 	assert_int_equal(c.rung, 13);
 	look(u, 1600 * MS);
@@ -540,8 +544,34 @@ static void test_a_longer_target_forgives(void **state)
 	assert_int_equal(c.rungs[4].use, 250);
 	assert_int_equal(c.rungs[5].failed_use, 650);
 	assert_int_equal(c.rungs[5].n_failed, 0);
-	look(second(450), 1600 * MS);
+	look(second(450), 2200 * MS);
 	assert_int_equal(c.rung, 5);
+}
+
+/* A step up that is taken back leaves a queue, of which the rung below is not to blame: it has time
+ * until that has gone. After another step down what is seen counts sooner. */
+static void test_a_queue_of_a_step_that_was_taken_back(void **state)
+{
+	struct slo_use far = second(3000);
+
+	(void)state;
+	far.missing = far.far = true;
+	begin(SLO_PARTS);
+	c.rung = 6;
+	look(second(500), 1600 * MS);
+	assert_int_equal(c.rung, 7);
+	look(far, 100 * MS);
+	assert_int_equal(c.rung, 6);
+	look(far, 2000 * MS);
+	assert_int_equal(c.rung, 6);
+	look(far, 200 * MS);
+	assert_true(c.rung < 6);
+	begin(SLO_PARTS);
+	c.rung = 6;
+	look(far, 1200 * MS);
+	assert_int_equal(c.rung, 4);
+	look(far, 1200 * MS);
+	assert_true(c.rung < 4);
 }
 
 /* Not if it missed the longer one, too; nor under a shorter one, and all use more. */
@@ -763,6 +793,7 @@ int main(void)
 		cmocka_unit_test(test_crowd),
 		cmocka_unit_test(test_warned),
 		cmocka_unit_test(test_a_longer_target_forgives),
+		cmocka_unit_test(test_a_queue_of_a_step_that_was_taken_back),
 		cmocka_unit_test(test_a_failure_that_stays),
 		cmocka_unit_test(test_a_shorter_target),
 		cmocka_unit_test(test_a_shorter_target_that_is_missed),
