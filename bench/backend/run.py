@@ -41,6 +41,16 @@ def runs():
         yield 9, way, 1000, 8
 
 
+def chosen(args):
+    if not args.only:
+        return list(runs())
+    names = {".".join(map(str, key)): key for key in runs()}
+    unknown = [name for name in args.only.split(",") if name not in names]
+    if unknown:
+        sys.exit(f"run.py: no run is called '{unknown[0]}'; they are {', '.join(names)}")
+    return [names[name] for name in args.only.split(",")]
+
+
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("-o", "--output", required=True, metavar="FILE", help="where the lines go")
@@ -49,6 +59,8 @@ def arguments():
     parser.add_argument("--seconds", type=float, default=0.6, metavar="S", help="how long each run launches")
     parser.add_argument("--budget", type=float, default=85, metavar="S", help="no run begins that could end later")
     parser.add_argument("--most", type=int, default=100, metavar="N", help="so many runs at most")
+    parser.add_argument("--only", default="", metavar="RUN[,..]",
+                        help="these runs alone, as COPIES.WAY.ROUNDS.DEPTH, in this order")
     parser.add_argument("--driver", metavar="FOLDER", help="with libcuda.so.1, if the linker does not find it")
     return parser.parse_args()
 
@@ -117,6 +129,9 @@ def result_of(process, until):
     if found:
         result["merged"], result["not"] = int(found.group(1)), int(found.group(3))
         result["why_not"] = {m.group(1): int(m.group(2)) for m in re.finditer(r"info: (merge-[a-z]+): (\d+)", err)}
+    found = re.search(r"a launch took (\d+) ns, handed over (\d+) ns", err)
+    if found:
+        result["own_ns"], result["hand_ns"] = int(found.group(1)), int(found.group(2))
     # That it is attached, or why not; which calls the driver did not take.
     said = [re.sub(r"^.*?(info|warning|warn|error): ", "", line) for line in err.splitlines() if "backend" in line]
     if said:
@@ -159,6 +174,7 @@ def summary(results):
             "p50_us": round(sum(r["p50_us"] for r in good) / len(good), 2),
             "launches_per_s": round(sum(r["steps"] * r["depth"] / r["seconds"] for r in good)),
             "late_ms": max(r["late_ms"] for r in good),  # so long not all copies were there
+            "own_ns": max(r.get("own_ns", 0) for r in good), "hand_ns": max(r.get("hand_ns", 0) for r in good),
             "merged": sum(r.get("merged", 0) for r in good)}
 
 
@@ -170,7 +186,7 @@ def main():
             done = {tuple(json.loads(line)["key"]) for line in lines}
     machine, failed = None, False
     with open(args.output, "a", encoding="utf-8") as output:
-        for key in [k for k in runs() if k not in done][:args.most]:
+        for key in [k for k in chosen(args) if k not in done][:args.most]:
             if time.time() - begin > args.budget - 8:
                 print("no time is left for the other runs; the same command goes on", file=sys.stderr)
                 break

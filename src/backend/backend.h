@@ -24,7 +24,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define COT_BACKEND_VERSION	1u
+#define COT_BACKEND_VERSION	2u
 #define COT_BACKEND_CLIENTS	16u
 #define COT_BACKEND_SLOTS	16u /* launches of a program at a time */
 #define COT_BACKEND_MODULES	64u
@@ -93,6 +93,7 @@ struct cot_backend_page {
 	_Atomic uint32_t asleep;	    /* the backend must be woken */
 	_Atomic uint32_t n_others;	    /* programs that are attached besides */
 	_Atomic uint32_t fault;		    /* CUresult of a merged launch of this program's */
+	_Atomic uint32_t own_ns; /* what a launch takes that the program makes itself; 0: unknown */
 	/* 0: not known yet; 1: it may be posted; above: 1 + enum cot_backend_why. */
 	_Atomic uint8_t kernels[COT_BACKEND_KERNELS];
 	struct cot_backend_slot slots[COT_BACKEND_SLOTS];

@@ -123,7 +123,7 @@ static int open_gpu(struct backend *b, struct cot_error *err)
 	int n = 0, rc = cot_driver_open(d, err);
 
 	if (!rc && (!d->cuMemAddressReserve || !d->cuMemImportFromShareableHandle ||
-		    !d->cuStreamWriteValue64_v2))
+		    !d->cuStreamBatchMemOp_v2))
 		rc = cot_error_set(err, -ENOSYS,
 				   "the driver cannot share memory at fixed addresses");
 	if (rc || (rc = COT_DRIVER_CALL(d, err, cuInit, 0)) ||

@@ -236,7 +236,8 @@ static void watch(void)
 			cot_shim_backend_lose("it has ended");
 		now_ns = cot_now_ns();
 		if (atomic_load(&page->beat) != beat ||
-		    atomic_load(&page->done) >= atomic_load(&cot_shim_attached.last)) {
+		    (atomic_load(&page->done) >= atomic_load(&cot_shim_attached.last) &&
+		     !atomic_load(&cot_shim_attached.n_waiting))) {
 			beat = atomic_load(&page->beat);
 			beat_ns = now_ns;
 		} else if (now_ns - beat_ns > cot_shim_settings.backend_dead_ms * COT_NS_PER_MS) {
@@ -307,6 +308,7 @@ static void stop(void)
 {
 	cot_wake_ring(&to_stop);
 	cot_shim_count_say_merged();
+	cot_shim_backend_cost_say();
 }
 
 static void enter(CUstream stream, bool per_thread, bool ends)
@@ -334,6 +336,7 @@ static void contexts_gone(void)
 static void forget(void)
 {
 	cot_shim_backend_lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+	cot_shim_backend_launch_forget();
 	if (atomic_exchange(&state, NONE) != ATTACHED)
 		return;
 	/* The parent's; only the copies of its descriptors are ours. */

@@ -5,6 +5,7 @@
  *     backend.c          the connection, and the thread that sees its end
  *     backend_memory.c   the program's memory, at addresses that the backend maps as well
  *     backend_code.c     which kernels the backend has
+ *     backend_cost.c     what launches take here, and handed over
  *     backend_launch.c   which launches are handed over, and what becomes of them
  *
  * A launch is handed over while the program's thread waits, for the window and little more. If the

@@ -18,8 +18,10 @@ struct cot_shim_attached {
 	uint32_t client;
 	CUcontext context; /* the one that it has first been asked for in */
 	CUdevice device;
-	uint64_t n_sent;       /* messages; under the lock, as the next two */
-	_Atomic uint64_t last; /* the highest number that a stream waits for */
+	uint64_t n_sent;	    /* messages; under the lock */
+	_Atomic uint64_t last;	    /* the highest number that a stream waits for */
+	_Atomic uint32_t n_waiting; /* launches that are posted, and of which it is not known what
+				       becomes of them */
 };
 
 extern struct cot_shim_attached cot_shim_attached;
@@ -46,7 +48,18 @@ enum cot_shim_why cot_shim_backend_why(enum cot_backend_why why);
 /* Whether all that may be addresses among the arguments are of memory that the backend has. */
 bool cot_shim_backend_has_memory(const struct cot_shim_kernel *k, const unsigned char *params);
 void cot_shim_backend_memory_forget(void);
-/* Nothing of a launch that is over is left. */
+/* ---- backend_cost.c ---- */
+
+/* What a launch has taken that the program made itself, and one that was handed over. */
+void cot_shim_backend_cost_own(uint64_t ns);
+void cot_shim_backend_cost_hand(uint64_t ns);
+/* Whether handing over may take less than launching. */
+bool cot_shim_backend_can_pay(void);
+void cot_shim_backend_cost_say(void);
+
+/* ---- after fork() ---- */
+
+void cot_shim_backend_launch_forget(void);
 void cot_shim_backend_code_forget(void);
 
 #endif

@@ -11,8 +11,8 @@
 
 /* Beyond the window: for the driver's call, and a thread that has lost its CPU. */
 #define GRACE_NS (2 * COT_NS_PER_MS)
-/* A thread looks without sleeping for so long, and then every so often. */
-#define SPIN_NS	 (30 * 1000ull)
+/* A thread looks without sleeping for so long beyond the window, and then every so often. */
+#define SPIN_NS	 (100 * 1000ull)
 #define PAUSE_NS (20 * 1000ull)
 /* After a launch has come back so many are not handed over; twice as many after the next one. */
 #define VAIN_FIRST 2u
@@ -189,6 +189,8 @@ static enum cot_shim_why prepare(const struct cot_shim_original *o, struct cot_s
 		return COT_SHIM_WHY_MERGE_UNREADY;
 	if (!atomic_load(&cot_shim_attached.page->n_others) || is_skipped())
 		return COT_SHIM_WHY_MERGE_ALONE;
+	if (!cot_shim_backend_can_pay())
+		return COT_SHIM_WHY_MERGE_WORSE;
 	return is_first(o->config->hStream) ? COT_SHIM_WHY_NOT : COT_SHIM_WHY_MERGE_STREAM;
 }
 
@@ -203,11 +205,12 @@ static void wake(void)
 }
 
 /* The state that the launch has come to: LAUNCHED, BACK, or FREE if it is the program's again;
- * LAUNCHING if it cannot be known, for the backend ended meanwhile. */
+ * LAUNCHING if it cannot be known, for the backend ended meanwhile, or wrote what makes no sense.
+ */
 static enum cot_backend_state wait(struct cot_backend_slot *slot, uint64_t word)
 {
-	uint64_t since_ns = cot_now_ns(), now_ns = since_ns,
-		 until_ns = since_ns + cot_shim_settings.merge_us * 1000ull + GRACE_NS;
+	uint64_t now_ns = cot_now_ns(), window_ns = cot_shim_settings.merge_us * 1000ull,
+		 spin_ns = now_ns + window_ns + SPIN_NS, until_ns = now_ns + window_ns + GRACE_NS;
 	enum cot_backend_state is = cot_backend_look(slot, word);
 
 	while (is != COT_BACKEND_LAUNCHED && is != COT_BACKEND_BACK) {
@@ -216,9 +219,10 @@ static enum cot_backend_state wait(struct cot_backend_slot *slot, uint64_t word)
 		    cot_backend_withdraw(slot, word))
 			return COT_BACKEND_FREE;
 		is = cot_backend_look(slot, word);
-		if (is == COT_BACKEND_LAUNCHING && !cot_shim_backend_is_attached())
+		if (is == COT_BACKEND_LAUNCHING ? !cot_shim_backend_is_attached()
+						: is == COT_BACKEND_FREE)
 			return COT_BACKEND_LAUNCHING;
-		if (now_ns - since_ns < SPIN_NS)
+		if (now_ns < spin_ns)
 			(void)sched_yield();
 		else
 			cot_shim_pause(PAUSE_NS);
@@ -274,13 +278,17 @@ static enum cot_shim_why hand_over(const struct cot_shim_original *o,
 	struct cot_backend_slot *slot;
 	uint64_t word, number;
 	enum cot_shim_why why;
+	enum cot_backend_state is;
 	int at = cot_backend_post(page, l, &word);
 
 	if (at < 0)
 		return COT_SHIM_WHY_MERGE_BUSY;
 	slot = &page->slots[at];
 	wake();
-	switch (wait(slot, word)) {
+	atomic_fetch_add(&cot_shim_attached.n_waiting, 1);
+	is = wait(slot, word);
+	atomic_fetch_sub(&cot_shim_attached.n_waiting, 1);
+	switch (is) {
 	case COT_BACKEND_LAUNCHED:
 		number = atomic_load(&slot->number);
 		cot_backend_clear(slot, word);
@@ -292,6 +300,7 @@ static enum cot_shim_why hand_over(const struct cot_shim_original *o,
 		return why == COT_SHIM_WHY_NOT ? COT_SHIM_WHY_MERGE_ALONE : why;
 	case COT_BACKEND_LAUNCHING:
 		/* Nobody knows whether it runs: made once more, it could have run twice. */
+		cot_shim_backend_lose("what it wrote makes no sense"); /* if it is there */
 		raise_last(COT_BACKEND_DONE_ALL + 1);
 		cot_shim_backend_settle();
 		return COT_SHIM_WHY_NOT;
@@ -302,9 +311,15 @@ static enum cot_shim_why hand_over(const struct cot_shim_original *o,
 
 static int launch_here(const struct cot_shim_original *o, bool ends, enum cot_shim_why why)
 {
+	uint64_t began_ns;
+	int rc;
+
 	cot_shim_count_unmerged(why);
 	cot_shim_merge_before(o->config->hStream, o->per_thread, ends);
-	return cot_shim_part_launch(o);
+	began_ns = cot_now_ns();
+	rc = cot_shim_part_launch(o);
+	cot_shim_backend_cost_own(cot_now_ns() - began_ns);
+	return rc;
 }
 
 int cot_shim_backend_launch(const struct cot_shim_original *o)
@@ -313,6 +328,7 @@ int cot_shim_backend_launch(const struct cot_shim_original *o)
 	bool ends = ref && atomic_load(&ref->kernel) && !o->cooperative;
 	struct cot_backend_launch l;
 	enum cot_shim_why why;
+	uint64_t began_ns;
 
 	if (cot_shim_settings.class_ == COT_CLASS_LATENCY)
 		return cot_shim_part_launch(o);
@@ -320,10 +336,19 @@ int cot_shim_backend_launch(const struct cot_shim_original *o)
 	why = prepare(o, ref, &l);
 	if (why != COT_SHIM_WHY_NOT)
 		return cot_shim_backend_rc(launch_here(o, ends, why));
+	began_ns = cot_now_ns();
 	why = hand_over(o, &l);
 	note_end(why == COT_SHIM_WHY_NOT);
 	if (why != COT_SHIM_WHY_NOT)
 		return cot_shim_backend_rc(launch_here(o, ends, why));
+	cot_shim_backend_cost_hand(cot_now_ns() - began_ns);
 	cot_shim_count_merged(1);
 	return cot_shim_backend_rc(CUDA_SUCCESS);
+}
+
+void cot_shim_backend_launch_forget(void)
+{
+	lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+	memset(tails, 0, sizeof(tails));
+	atomic_store(&cot_shim_attached.n_waiting, 0);
 }

@@ -33,6 +33,30 @@ static void judged(void **state)
 	assert_false(cot_merge_judge(&set));
 }
 
+/* Of several programs: each makes its launches beside the others. */
+static void handed_over(void **state)
+{
+	struct cot_merge_set set = nine();
+
+	(void)state;
+	set.n_longest = 1;
+	assert_false(cot_merge_judge(&set));
+	set.n_longest = 3; /* 7.5 us */
+	assert_true(cot_merge_judge(&set));
+	set.hand_ns = 499;
+	assert_true(cot_merge_judge(&set));
+	set.hand_ns = 500;
+	assert_false(cot_merge_judge(&set));
+	/* Where launching is slow for programs, and not for who launches for them: 12 us. */
+	set.n_longest = 1;
+	set.hand_ns = 5000;
+	set.merged_ns = 2500;
+	set.launch_ns = 12001;
+	assert_true(cot_merge_judge(&set));
+	set.launch_ns = 12000;
+	assert_false(cot_merge_judge(&set));
+}
+
 /* Fewer blocks at a time: only where that is a wave more. */
 static void waves(void **state)
 {
@@ -126,9 +150,9 @@ static void many_threads(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(judged),	cmocka_unit_test(waves),
-		cmocka_unit_test(kept),		cmocka_unit_test(threads_to_come),
-		cmocka_unit_test(many_threads),
+		cmocka_unit_test(judged),	   cmocka_unit_test(handed_over),
+		cmocka_unit_test(waves),	   cmocka_unit_test(kept),
+		cmocka_unit_test(threads_to_come), cmocka_unit_test(many_threads),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
