@@ -30,6 +30,11 @@ bool time_is_left(double seconds)
 	return (double)(now_ns() - begin_ns) < seconds * 1e9;
 }
 
+void time_begins(void)
+{
+	begin_ns = now_ns();
+}
+
 int number(int argc, char **argv, int i, int otherwise)
 {
 	return argc > i ? atoi(argv[i]) : otherwise;
@@ -221,7 +226,7 @@ int main(int argc, char **argv)
 	unsigned i;
 	int rc = -1;
 
-	begin_ns = now_ns();
+	time_begins();
 	signal(SIGPIPE, SIG_IGN);
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	for (i = 0; argc > 1 && rc < 0 && i < sizeof(lists) / sizeof(lists[0]); i++)

@@ -16,8 +16,9 @@
 extern _Alignas(8) char packet[COT_PROTO_PACKET_MAX];
 
 uint64_t now_ns(void);
-/* Time that is left of `seconds` since the program began. */
+/* Time that is left of `seconds` since the program began, or since time_begins(). */
 bool time_is_left(double seconds);
+void time_begins(void);
 /* An argument of an attack, or what stands for it. */
 int number(int argc, char **argv, int i, int otherwise);
 double duration(int argc, char **argv, double otherwise);

@@ -107,7 +107,9 @@ judge() {
 	stays_frozen victim || fail "$1: the victim is $(ps_value victim state)"
 }
 
-# play NAME SECONDS ARGUMENT...: the attack, judged for so long; its words are in $work/words.
+# play NAME SECONDS ARGUMENT...: the attack, judged for so long; its words are in $work/words. $begins is the word with
+# which it says that it is under way, if it says so.
+begins=
 play() {
 	name=$1 seconds=$2
 	shift 2
@@ -115,6 +117,7 @@ play() {
 	# shellcheck disable=SC2086 # words
 	background $as_enemy "$ATTACK" "$name" "$@" >"$work/words" 2>&1
 	enemy_pid=$pid
+	[ -z "$begins" ] || until_true 5 grep -q "^$begins" "$work/words" || fail "$name $*: it does not begin"
 	judge "$name $*" "$seconds"
 	kill -9 "$enemy_pid" 2>/dev/null
 	wait "$enemy_pid" 2>/dev/null

@@ -50,6 +50,7 @@ more_are_planned() {
 # play_queries HOW SECONDS ARGUMENT...: meanwhile each request of root's service is taken, with its plan.
 play_queries() {
 	planned_before=$(count planned)
+	begins=joined
 	play queries "$2" "$@"
 	between 1 200 "$(value joined "$work/words")" || fail "$*: $(cat "$work/words")"
 	until_true 5 more_are_planned $((planned_before + 20)) ||
