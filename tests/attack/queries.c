@@ -11,8 +11,8 @@
 /* Of one attack: the connections of its shims. */
 static int fds[CONNS_MAX], n_fds;
 
-/* A program as it should be: what it says comes in, however long the daemon does not read. Else ends
- * would be lost, and it would have more requests than there may be. */
+/* A program as it should be: what it says comes in, however long the daemon does not read. Else
+ * ends would be lost, and it would have more requests than there may be. */
 static bool is_honest;
 
 static bool tell(int fd, const void *m, size_t size)
