@@ -88,7 +88,7 @@ class Storm(threading.Thread):
 
     def order(self):
         for order in ("freeze", "thaw"):
-            self.d._run(order, f"pool:batch:{self.gpu}")
+            self.d.ask(order, f"pool:batch:{self.gpu}")
             self.note(order)
             self.n_orders += 1
 

@@ -201,7 +201,7 @@ class Cotenant(Way):
         run += self.options.get(name, ())
         return [*run, "--", *argv], dict(self.env)
 
-    def _run(self, *arguments):
+    def ask(self, *arguments):
         try:
             return subprocess.run([*self.tools.cotenant, *arguments], env=self.env, text=True,
                                   timeout=10, capture_output=True, check=False)
@@ -223,16 +223,16 @@ class Cotenant(Way):
 
     def explain(self, name):
         """What the policy does with a program and why, in words; None where nobody says."""
-        done = self._run("explain", name)
+        done = self.ask("explain", name)
         return done.stdout.strip()[:2000] if not done.returncode else None
 
     def command(self, text):
-        done = self._run("set", *text.split())
+        done = self.ask("set", *text.split())
         if done.returncode:
             raise Failed(f"cotenant set {text}: {done.stderr.strip() or done.stdout.strip()}")
 
     def look(self):
-        done = self._run("stats", "--json")
+        done = self.ask("stats", "--json")
         try:
             return json.loads(done.stdout)
         except ValueError:
