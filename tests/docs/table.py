@@ -61,6 +61,7 @@ ROWS = [
     ("docs/bench-live.md", r"^(python3 bench/live/run\.py (?!--list|--doctor)[^#\n]*)", r"\1 --list ", PLAN),
     ("docs/bench-live.md", r"^(python3 bench/live/targets\.py (?!--plan|--merge|--dry)[^#\n]*)", r"\1 --plan ", PLAN),
     ("docs/bench-live.md", r"^python3 bench/live/\S+ --(merge|dry-run)", None, "test_live_bench and test_live_targets do it"),
+    ("docs/bench-live.md", r"^bench/live/laius-halves\.sh", None, "it needs two GPUs; test_laius_bench runs what it runs"),
     ("docs/bench-live.md", r"^(python3 bench/live/laius\.py (?!--plan|--merge|--dry)[^#\n]*)", r"\1 --plan ", PLAN),
     ("docs/bench-live.md",
      r"^(python3 bench/(live/checkpoint|parts/\w+)\.py [^#\n]*)", r"\1 --help ", GPU + "the program starts"),
