@@ -10,7 +10,6 @@ import tempfile
 import types
 import unittest
 
-import laius
 from livebench import pairs, pairtable
 
 LIVE = os.path.dirname(os.path.abspath(__file__))
@@ -45,7 +44,8 @@ class Plan(unittest.TestCase):
     def test_the_most_telling_comes_first(self):
         """Whoever stops half-way has whole rows, under the policies that tell most."""
         starts = [c for c in pairs.make_starts(options()) if c.group == pairs.ROWS and c.start != "alone"]
-        self.assertEqual([c.start for c in starts], [f"{kind}-{b}" for kind in ("row", "slo", "more") for b in pairs.BATCH])
+        self.assertEqual([c.start for c in starts], [
+                         f"{kind}-{b}" for kind in ("row", "slo", "more") for b in pairs.BATCH])
         self.assertEqual([w.label for w, _ in starts[0].windows[:2]], ["laius2:L1@0.3+B1", "baymax2:L1@0.3+B1"])
 
     def test_each_program_is_measured_alone_under_the_policy_once(self):
@@ -142,7 +142,8 @@ class Figures(unittest.TestCase):
     def test_what_was_measured_alone_is_found_by_the_program(self):
         cell = next(c for c in pairs.make_starts(options(services=("gpt", "req"))) if c.start == "row-gemm")
         known = pairs.Known([alone()], cell)
-        self.assertEqual((known.service_us, known.p99_us("L2", 0.3), known.highest_load("L2")), ({"L2": 90}, 500.0, 0.3))
+        self.assertEqual((known.service_us, known.p99_us("L2", 0.3),
+                         known.highest_load("L2")), ({"L2": 90}, 500.0, 0.3))
         self.assertTrue(known.knows(["L2"], {0.3}))
         self.assertFalse(known.knows(["L1", "L2"], {0.3}) or known.knows(["L2"], {0.6}))
 

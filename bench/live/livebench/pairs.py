@@ -23,7 +23,8 @@ from .ways import LAIUS, WAYS
 SLO = "slo"
 IN_ONE = ("baymax", "laius", "laius-paper", "mps-even", "mps-priority", "laius-nb", "laius-nc")
 POLICIES = (*IN_ONE, SLO)
-FIRST = ("laius", "baymax", "mps-priority")  # beside all; what tells less comes after all of these, in starts of its own
+# Beside all; what tells less comes after all of these, in starts of its own
+FIRST = ("laius", "baymax", "mps-priority")
 # And as what they are profiled: asked by themselves, nearly all the time. The first of each kind first: PyTorch with a
 # CUDA graph for each request, CUDA with PTX, PyTorch launch by launch.
 SERVICES = {"resnet-graph": "resnet-graph@busy", "req": "req@300us", "gpt": "gpt@busy", "bert-graph": "bert-graph@busy",
