@@ -110,8 +110,9 @@ class Session:
         return judge.Known(session.load_cells(self.options), cell.group)
 
     def lacks(self, cell, tools):
-        if cell.topology in (mixes.SLO, mixes.SMQOS) and not self.has_policy(tools, cell.topology):
-            return f"this cotenant has no policy {cell.topology}"
+        policy = mixes.SLO if cell.topology == mixes.SOLO else cell.topology
+        if policy in (mixes.SLO, mixes.SMQOS) and not self.has_policy(tools, policy):
+            return f"this cotenant has no policy {policy}"
         if cell.start == "alone":
             return None
         known = self.known(cell)

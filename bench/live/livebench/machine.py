@@ -12,8 +12,8 @@ import time
 from . import process
 
 NEED_MPS = ("mps", "mps70", "mps50", "mps30", "mps-shares", "pools", "pools-solo", "parts", "slo",
-            "smqos")
-NEED_COTENANT = ("pools", "pools-solo", "rotate", "parts", "cost", "alone", "slo", "smqos")
+            "slo-solo", "smqos")
+NEED_COTENANT = ("pools", "pools-solo", "rotate", "parts", "cost", "alone", "slo", "slo-solo", "smqos")
 QUERY = "name,driver_version,memory.total,compute_mode,mig.mode.current,clocks.sm"
 
 

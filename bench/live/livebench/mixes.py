@@ -13,8 +13,8 @@ from .programs import PROGRAMS
 LOADS, FACTORS = (0.1, 0.3, 0.6), (1.3, 1.5, 2, 4)
 SHARES = (100, 70, 50, 30)  # of the batch programs, in one MPS server
 PARTS = ("parts32", "parts64", "parts96", "parts112")
-SLO, LEARNED, SLOWDOWN, SMQOS = "slo", "slo-learned", "slowdown", "smqos"
-AIMED = (SLO, LEARNED, SLOWDOWN, SMQOS)  # ways that get the target
+SLO, LEARNED, SOLO, SLOWDOWN, SMQOS = "slo", "slo-learned", "slo-solo", "slowdown", "smqos"
+AIMED = (SLO, LEARNED, SOLO, SLOWDOWN, SMQOS)  # ways that get the target
 FIXED = ("timeslice", "rotate", "mps", "mps70", "mps50", "mps30", "pools", *PARTS)
 SETTLE_S = 0.7
 BATCH_ALONE_S = 3.0
@@ -207,19 +207,20 @@ class Maker:
             windows = [self.step(way, load, self.latency + self._sides(batch=batch)[0], self.options.seconds,
                                  factor=factor, settle_s=self.options.settle)
                        for load in self.loads for factor in self.factors]
-            if way == SLO or self.mix.in_turn:
-                yield self._start(name, "slo", windows, batch, later=way == SLO, learned=way == LEARNED)
+            if way != LEARNED or self.mix.in_turn:
+                yield self._start(name, SOLO if way == SOLO else "slo", windows, batch, later=way != LEARNED,
+                                  learned=way == LEARNED)
                 continue
             for topology in TOPOLOGIES:
                 yield self._start(f"{name}-{topology}", "slo", windows, learned=True, wants=topology)
 
     def aimed(self, way):
-        if self.options.together and way in (SLO, LEARNED):
+        if self.options.together and way in (SLO, LEARNED, SOLO):
             yield from self.together(way)
             return
         for factor in self.factors:
             for name, batch in self._one_by_one(f"{way}{factor:g}"):
-                yield self._start(name, SMQOS if way == SMQOS else "slo", self._windows(
+                yield self._start(name, way if way in (SMQOS, SOLO) else "slo", self._windows(
                     way, batch=batch, seconds=self.options.seconds, factor=factor,
                     settle_s=self.options.settle), batch, learned=way == LEARNED)
 
@@ -246,6 +247,7 @@ class Maker:
         yield from (self.mps(*some) for some in at_once)
         yield from self.aimed(LEARNED)
         yield from self.steps()
+        yield from self.aimed(SOLO)
         if not self.mix.in_turn:
             yield from self.aimed(SLOWDOWN)
             yield from self.aimed(SMQOS)
@@ -269,7 +271,7 @@ def _wanted(cell, options):
 def _phase(cell):
     """What tells less comes after all that tells more."""
     way = cell.windows[-1][0].way
-    later = way in (SLOWDOWN, SMQOS) and not cell.changes
+    later = way in (SOLO, SLOWDOWN, SMQOS) and not cell.changes
     # Together, pools are what the start before was in as well, as long as nothing was known.
     again = cell.wants == "pools" or (bool(cell.changes) and way not in (SLO, LEARNED))
     in_turn = MIX_OF[cell.group].in_turn  # there the question is what the policy does

@@ -6,7 +6,7 @@ import time
 
 from . import control, events, measure, process
 from .board import Board
-from .mixes import AIMED, LEARNED, SLO, SLOWDOWN, SMQOS
+from .mixes import AIMED, LEARNED, SLO, SLOWDOWN, SMQOS, SOLO
 from .process import Tenant
 from .programs import PROGRAMS, SOLO_MS
 from .ways import WAYS, fell_back
@@ -147,7 +147,7 @@ class Steered(measure.Runner):
         if window.policy:
             way.change_policy(window.policy)
         for name in self.boards:
-            if window.way in (SLO, LEARNED):
+            if window.way in (SLO, LEARNED, SOLO):
                 way.command(f"{name} --p99 {self._target(name, window)}")
         wanted = way.deal(window.deal, tenants, bool(self.cell.changes)) if window.deal else None
         self._ask(window.load, active, window.draw)

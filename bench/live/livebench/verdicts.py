@@ -3,11 +3,11 @@ import math
 
 from . import control, curves, events, judge
 from .judge import IN_TURN, name_of
-from .mixes import AIMED, FIXED, LEARNED, MIX_OF, MIXES, SLO, SLOWDOWN, SMQOS, TRIAL_MIX
+from .mixes import AIMED, FIXED, LEARNED, MIX_OF, MIXES, SLO, SLOWDOWN, SMQOS, SOLO, TRIAL_MIX
 from .report import table
 from .svg import COLOURS, Page
 
-AIMED_COLOURS = {SLO: "#111111", LEARNED: "#6a1b9a", SLOWDOWN: "#00796b", SMQOS: "#9e7d0a"}
+AIMED_COLOURS = {SLO: "#111111", LEARNED: "#6a1b9a", SOLO: "#ad1457", SLOWDOWN: "#00796b", SMQOS: "#9e7d0a"}
 
 
 def _number(value, digits=2):

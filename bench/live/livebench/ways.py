@@ -320,6 +320,11 @@ class Slo(Cotenant):
     policy = "slo"
 
 
+class SloSolo(Slo):
+    """The same, with latency programs outside the pools."""
+    solo = ("latency",)
+
+
 class Smqos(Cotenant):
     """SMQoS's algorithms: a program keeps a share of its own rate."""
     policy = "smqos"
@@ -349,7 +354,7 @@ class AllSolo(Cotenant):
 
 WAYS = {"plain": Way, "mps": Mps, "mps70": Mps70, "mps50": Mps50, "mps30": Mps30,
         "pools": Cotenant, "pools-solo": PoolsSolo, "rotate": Rotate, "parts": Parts,
-        "cost": AllSolo, "alone": Alone, "mps-shares": MpsShares, "slo": Slo, "smqos": Smqos,
+        "cost": AllSolo, "alone": Alone, "mps-shares": MpsShares, "slo": Slo, "slo-solo": SloSolo, "smqos": Smqos,
         LAIUS: Laius}
 
 
