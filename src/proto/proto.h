@@ -306,6 +306,9 @@ enum cot_proto_method {
 #define COT_WORK_SETTLED 1u
 /* WORK_GRANT: there are rules for kernels of this program: another kernel asks anew. */
 #define COT_WORK_ONE_KERNEL 2u
+/* WORK_GRANT: less than the GPU is all that the work may have, so a batch kernel's workers begin on
+ * whole SMs. Older daemons do not say so. */
+#define COT_WORK_WHOLE_SMS 4u
 
 struct cot_msg_work_hello {
 	struct cot_msg_header h;
@@ -352,7 +355,7 @@ struct cot_msg_work_grant {
 	struct cot_msg_header h;
 	uint64_t work;
 	uint32_t capsms; /* granted in all since it began to run: 1..COT_CAPSMS_MAX */
-	uint32_t flags;	 /* COT_WORK_SETTLED, COT_WORK_ONE_KERNEL */
+	uint32_t flags;	 /* COT_WORK_SETTLED, _ONE_KERNEL, _WHOLE_SMS */
 };
 
 struct cot_msg_work_evict {

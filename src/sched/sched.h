@@ -175,6 +175,7 @@ struct cot_action {
 	uint64_t deadline_ns; /* no answer until then counts as -ETIMEDOUT; GRANT and EVICT have
 				 none */
 	bool settled;	      /* GRANT */
+	bool whole_sms;	      /* GRANT: it never has more than a part of the GPU */
 	struct cot_part part; /* PLACE */
 	/* PLACE: a batch program waits for SMs that this one has. The answer is to come when what
 	 * it launched there is done, or nearly at the deadline. */

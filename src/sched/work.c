@@ -73,6 +73,13 @@ static void forget_queued(struct cot_sched *s, const struct sched_work *w)
 		s->work_queue_n = kept;
 }
 
+/* A limit of its own, or one that no policy lifts. What is missing only while others need it is
+ * not: spread over all SMs a kernel gets more of the GPU done, and the others have theirs. */
+static bool has_part(const struct cot_sched *s, const struct cot_work *w)
+{
+	return w->want < w->n_sms || !s->policy.ops->works;
+}
+
 static void fill_action(struct cot_sched *s, struct sched_work *w, struct cot_action *ret_action)
 {
 	bool grant = w->pub.granted != w->sent_granted;
@@ -87,6 +94,7 @@ static void fill_action(struct cot_sched *s, struct sched_work *w, struct cot_ac
 		.now_ns = s->policy.now_ns,
 		.deadline_ns = COT_NEVER,
 		.settled = grant && w->pub.settled,
+		.whole_sms = grant && has_part(s, &w->pub),
 	};
 	if (grant)
 		w->sent_granted = w->pub.granted;

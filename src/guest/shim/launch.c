@@ -281,13 +281,15 @@ static int submit(struct launch *l)
 
 /*
  * A part of the GPU's workers would lie on all SMs, and a kernel that computes keeps most of the
- * issue slots there: a batch kernel begins on whole SMs. A latency kernel goes where there is room.
- * One whose tasks all run at once is not made smaller than the program made it.
+ * issue slots there: a batch kernel that never has more than a part begins on whole SMs. A latency
+ * kernel goes where there is room. One whose tasks all run at once is not made smaller than the
+ * program made it.
  */
 static void gather(const struct launch *l, struct cot_workers_args *args,
 		   struct cot_workers_control *control)
 {
-	if (!l->need.latency && args->n_tasks - args->first > args->n_workers)
+	if (l->work->flags & COT_WORK_WHOLE_SMS && !l->need.latency &&
+	    args->n_tasks - args->first > args->n_workers)
 		(void)cot_workers_gather(l->context->gpu->n_sms, args, control);
 }
 

@@ -484,8 +484,11 @@ static int set_up(void **state)
 	context.usable = true;
 	context.stream = HANDLE(0x999);
 	context.host = &host_copy;
-	work = (struct cot_shim_work){
-		.state = COT_SHIM_WORK_GRANTED, .gpu = &gpu, .capsms = 3, .n_users = 1};
+	work = (struct cot_shim_work){.flags = COT_WORK_WHOLE_SMS,
+				      .state = COT_SHIM_WORK_GRANTED,
+				      .gpu = &gpu,
+				      .capsms = 3,
+				      .n_users = 1};
 	slot = (struct cot_shim_slot){.context = &context,
 				      .state = COT_SHIM_SLOT_TAKEN,
 				      .control = 0x8000,

@@ -356,7 +356,7 @@ static void granted_more(void)
 
 static void prepare_settled(void)
 {
-	work.flags = COT_WORK_SETTLED;
+	work.flags |= COT_WORK_SETTLED;
 	memset(&host_copy, 0, sizeof(host_copy));
 	slot.armed = 24;
 	n_ends = 0;
@@ -618,6 +618,11 @@ static void not_gathered(void **state)
 	written[0] = 0;
 	assert_int_equal(launch(), 0);
 	expect_done("slot for 12;own;record end in s;watch;");
+	assert_int_equal(slot.surplus, 0);
+	/* Others have the rest for a while. */
+	config.grid[0] = 512;
+	work.flags = 0;
+	assert_int_equal(launch(), 0);
 	assert_int_equal(slot.surplus, 0);
 }
 
