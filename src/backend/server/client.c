@@ -1,5 +1,6 @@
 /* A program: its page, the memory of its that is mapped here, and its code. */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -11,7 +12,8 @@
 #include "backend/server/server.h"
 
 #define FDS_MAX	    2
-#define HOST_MAPPED 2 /* CU_MEMHOSTREGISTER_DEVICEMAP */
+#define HELLO_NS    5000000000ull /* whoever says nothing has a place no longer */
+#define HOST_MAPPED 2		  /* CU_MEMHOSTREGISTER_DEVICEMAP */
 
 /* Which call the driver did not take stands in the log. */
 static bool worked(CUresult rc, const char *call)
@@ -93,7 +95,17 @@ void cot_backend_client_accept(struct backend *b)
 		return;
 	}
 	c->fd = fd;
+	c->since_ns = backend_now_ns();
 	c->pid = (int)who.pid;
+}
+
+void cot_backend_clients_wait(struct backend *b, uint64_t now_ns)
+{
+	struct backend_client *c;
+
+	for (c = b->clients; c < b->clients + COT_BACKEND_CLIENTS; c++)
+		if (c->fd >= 0 && !c->welcome && now_ns - c->since_ns > HELLO_NS)
+			cot_backend_client_leave(b, c);
 }
 
 /* ---- memory ---- */
@@ -146,7 +158,8 @@ static bool take_module(struct backend *b, struct backend_client *c,
 			const struct cot_backend_message *m, int fd)
 {
 	size_t bytes = m->module.bytes, n = 0;
-	char *text = malloc(bytes + 1);
+	/* A file of memory: reading another one might take for ever. */
+	char *text = fcntl(fd, F_GET_SEALS) < 0 ? NULL : malloc(bytes + 1);
 	ssize_t got = 1;
 
 	while (text && n < bytes && got > 0) {
@@ -271,11 +284,33 @@ static bool handle(struct backend *b, struct backend_client *c, const struct cot
 	}
 }
 
+/* The one descriptor of a packet, -1: none. False: there were more, which are closed. */
+static bool take_fd(struct msghdr *packet, int *ret_fd)
+{
+	struct cmsghdr *head = CMSG_FIRSTHDR(packet);
+	int fds[FDS_MAX];
+	size_t n, i;
+
+	*ret_fd = -1;
+	if (!head || head->cmsg_level != SOL_SOCKET || head->cmsg_type != SCM_RIGHTS)
+		return true;
+	n = (head->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+	memcpy(fds, CMSG_DATA(head), n * sizeof(int));
+	if (n == 1 && !(packet->msg_flags & MSG_CTRUNC)) {
+		*ret_fd = fds[0];
+		return true;
+	}
+	for (i = 0; i < n; i++)
+		close(fds[i]);
+	return false;
+}
+
 /* A packet and its descriptor, -1 for none. The size, 0 at the end, or -errno. */
 static ssize_t receive(int socket, struct cot_backend_message *m, int *ret_fd)
 {
+	/* Room for two: padding has it where there is room for one. */
 	union {
-		char bytes[CMSG_SPACE(sizeof(int))];
+		char bytes[CMSG_SPACE(FDS_MAX * sizeof(int))];
 		struct cmsghdr align;
 	} control;
 	struct iovec part = {m, sizeof(*m)};
@@ -284,13 +319,11 @@ static ssize_t receive(int socket, struct cot_backend_message *m, int *ret_fd)
 				.msg_control = control.bytes,
 				.msg_controllen = sizeof(control.bytes)};
 	ssize_t n = recvmsg(socket, &packet, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-	struct cmsghdr *head = n > 0 ? CMSG_FIRSTHDR(&packet) : NULL;
 
 	*ret_fd = -1;
-	if (head && head->cmsg_level == SOL_SOCKET && head->cmsg_type == SCM_RIGHTS &&
-	    head->cmsg_len == CMSG_LEN(sizeof(int)))
-		memcpy(ret_fd, CMSG_DATA(head), sizeof(int));
-	return n < 0 ? -errno : n;
+	if (n < 0)
+		return -errno;
+	return !n || take_fd(&packet, ret_fd) ? n : -EPROTO;
 }
 
 void cot_backend_client_read(struct backend *b, struct backend_client *c)

@@ -20,6 +20,8 @@ struct backend_code {
 static struct backend_code *codes;
 static struct backend_kernel *kernels;
 static struct backend_pair *pairs;
+static size_t text_bytes;
+static uint32_t n_codes, n_kernels, n_pairs;
 
 struct backend_code *cot_backend_code_of(struct backend *b, char *text, size_t bytes)
 {
@@ -31,11 +33,15 @@ struct backend_code *cot_backend_code_of(struct backend *b, char *text, size_t b
 			free(text);
 			return code;
 		}
-	code = calloc(1, sizeof(*code));
+	code = n_codes < BACKEND_CODES_MAX && text_bytes + bytes <= BACKEND_TEXTS_MAX
+		       ? calloc(1, sizeof(*code))
+		       : NULL;
 	if (!code) {
 		free(text);
 		return NULL;
 	}
+	n_codes++;
+	text_bytes += bytes;
 	*code = (struct backend_code){codes, text, bytes, NULL};
 	rc = b->cuda.cuModuleLoadData(&code->module, text);
 	if (rc) {
@@ -117,9 +123,10 @@ struct backend_kernel *cot_backend_kernel_of(struct backend *b, struct backend_c
 	for (k = kernels; k; k = k->next)
 		if (k->code == code && !strcmp(k->name, name))
 			return k;
-	k = calloc(1, sizeof(*k));
+	k = n_kernels < BACKEND_KERNELS_MAX ? calloc(1, sizeof(*k)) : NULL;
 	if (!k)
 		return NULL;
+	n_kernels++;
 	k->code = code;
 	(void)snprintf(k->name, sizeof(k->name), "%s", name);
 	k->why = prepare(b, k);
@@ -228,10 +235,11 @@ static CUfunction find_made(struct backend *b, const struct backend_kernel *firs
 void cot_backend_pair_make(struct backend *b, const struct backend_kernel *first,
 			   const struct backend_kernel *second)
 {
-	struct backend_pair *p = calloc(1, sizeof(*p));
+	struct backend_pair *p = n_pairs < BACKEND_PAIRS_MAX ? calloc(1, sizeof(*p)) : NULL;
 
 	if (!p)
 		return;
+	n_pairs++;
 	*p = (struct backend_pair){pairs, first, second, find_made(b, first, second)};
 	if (!p->function) {
 		p->function = find_made(b, second, first);

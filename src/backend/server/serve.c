@@ -104,6 +104,7 @@ int cot_backend_serve(struct backend *b)
 			asked_ns = now_ns;
 			fault = cot_backend_is_idle(b) ? CUDA_SUCCESS : cot_backend_failed(b);
 			cot_backend_clients_clear(b);
+			cot_backend_clients_wait(b, now_ns);
 		}
 		if (!b->gather.n && now_ns - last_ns > AWAKE_NS)
 			sleep_some(b, now_ns);

@@ -17,6 +17,11 @@
 
 #define BACKEND_CHUNKS	   2048u
 #define BACKEND_PARAMS_MAX 64u
+/* What programs leave behind in a backend, as they come and go. */
+#define BACKEND_TEXTS_MAX   (256u << 20) /* bytes */
+#define BACKEND_CODES_MAX   1024u
+#define BACKEND_KERNELS_MAX 4096u
+#define BACKEND_PAIRS_MAX   256u
 
 struct backend_code;
 
@@ -54,6 +59,7 @@ struct backend_client {
 	bool gone;    /* its work is still to end */
 	bool reserved;
 	int pid;
+	uint64_t since_ns; /* that it is connected */
 	struct cot_backend_page *page;
 	CUdeviceptr page_on_gpu;
 	uint64_t number; /* of its last launch */
@@ -102,11 +108,14 @@ void cot_backend_client_read(struct backend *b, struct backend_client *c);
 void cot_backend_client_leave(struct backend *b, struct backend_client *c);
 /* What those that have left had, once their launches have ended. */
 void cot_backend_clients_clear(struct backend *b);
+/* Sees those off that do not say who they are. */
+void cot_backend_clients_wait(struct backend *b, uint64_t now_ns);
 uint32_t cot_backend_clients_count(const struct backend *b);
 
 /* ---- code.c ---- */
 
-/* The text's; the same one for the same text. Takes over `text`. NULL: out of memory. */
+/* The text's; the same one for the same text. Takes over `text`. NULL: out of memory, or there are
+ * too many. */
 struct backend_code *cot_backend_code_of(struct backend *b, char *text, size_t bytes);
 struct backend_kernel *cot_backend_kernel_of(struct backend *b, struct backend_code *code,
 					     const char *name);
