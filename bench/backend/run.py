@@ -194,8 +194,9 @@ def main():
             results = run(machine, key, args.seconds)
             total = summary(results)
             end_backends(machine)  # each way begins without one that another has left
-            output.write(json.dumps({"key": key, "copies": key[0], "way": key[1], "rounds": key[2], "depth": key[3],
-                                     "total": total, "programs": results, "log": backend_log(machine)}) + "\n")
+            line = json.dumps({"key": key, "copies": key[0], "way": key[1], "rounds": key[2], "depth": key[3],
+                               "total": total, "programs": results, "log": backend_log(machine)})
+            output.write(line.replace(machine.folder + "/", "") + "\n")
             output.flush()
             print(*key, total, flush=True)
             if "failed" in total or total["wrong"]:
