@@ -113,6 +113,27 @@ until_true 60 has p1 not 3 || fail "p1 does not launch"
 ends p1 p2
 says "$work/p1.err" "merge-memory"
 
+# Someone speaks to the backend as no shim does: who is attached goes on, and nothing of it stays.
+what=rude
+with p1
+with p2
+expect_merged p1
+backend=$(backend_pid)
+open_files() {
+	find "/proc/$backend/fd" -mindepth 1 | wc -l
+}
+before=$(open_files)
+COTENANT_LOG=info timeout 120 "$COTENANT" run --required --name rude --backend it -- "$PROGS/backend_rude" >"$work/rude" 2>"$work/rude.err" ||
+	fail "rude: $(cat "$work/rude" "$work/rude.err")"
+says "$work/rude" "rude ends"
+says_not "$work/rude" "rude:"
+is_as_before() {
+	[ "$(open_files)" -le "$before" ]
+}
+until_true 20 is_as_before || fail "the backend keeps open what is not its: $before, $(open_files)"
+expect_merged p1 $(($(merging p1 launches) + 3))
+ends p1 p2
+
 # A program is killed: the other goes on, alone and with a third one.
 what=killed
 with p1 --chain 2
