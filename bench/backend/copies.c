@@ -4,8 +4,10 @@
  * of JSON: how long a launch with its wait took, and whether the words are right.
  *
  *   copies [--seconds S] [--blocks N] [--rounds N] [--seed N] [--at UNIX_SECONDS] [--depth N]
+ *          [--streams N]
  *
- * --at: begin then, as the other copies; --depth: launches before each wait.
+ * --at: begin then, as the other copies; --depth: launches in each stream before all are waited
+ * for.
  */
 #include <dlfcn.h>
 #include <stdint.h>
@@ -16,9 +18,10 @@
 
 #include "bench/mix_ptx.h"
 
-#define THREADS	   256u
-#define BLOCKS_MAX 4096u
-#define TIMES_MAX  (1u << 20)
+#define THREADS	    256u
+#define BLOCKS_MAX  4096u
+#define STREAMS_MAX 16u
+#define TIMES_MAX   (1u << 20)
 
 typedef unsigned long long pointer;
 typedef struct handle *handle;
@@ -97,36 +100,39 @@ static int by_size(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
+static uint32_t first_word(uint32_t seed, unsigned stream, unsigned i)
+{
+	return (seed * 31 + stream) * 2654435761u + i;
+}
+
 int main(int argc, char **argv)
 {
 	unsigned blocks = (unsigned)option(argc, argv, "--blocks", 8);
 	unsigned rounds = (unsigned)option(argc, argv, "--rounds", 1000), n, i, wrong = 0;
-	unsigned depth = (unsigned)option(argc, argv, "--depth", 1), steps = 0;
+	unsigned depth = (unsigned)option(argc, argv, "--depth", 1), steps = 0, k;
+	unsigned n_streams = (unsigned)option(argc, argv, "--streams", 1);
 	uint32_t seed = (uint32_t)option(argc, argv, "--seed", 1), by = 1, plus = 0;
-	uint32_t *first;
 	double at = option(argc, argv, "--at", 0), end, begin, since, late;
 	struct timespec pause = {0, 1000000};
-	handle context, module, function, stream;
-	pointer d;
-	void *params[] = {&d, &n, &rounds};
+	handle context, module, function, streams[STREAMS_MAX];
+	pointer d[STREAMS_MAX];
 
-	if (!blocks || blocks > BLOCKS_MAX || !depth)
+	if (!blocks || blocks > BLOCKS_MAX || !depth || !n_streams || n_streams > STREAMS_MAX)
 		return 2;
 	n = blocks * THREADS;
-	first = malloc(n * sizeof(*first));
-	if (!first)
-		return 2;
 	open_driver();
 	CHECK(cuInit, 0);
 	CHECK(cuDevicePrimaryCtxRetain, &context, 0);
 	CHECK(cuCtxSetCurrent, context);
 	CHECK(cuModuleLoadData, &module, text);
 	CHECK(cuModuleGetFunction, &function, module, "mix");
-	CHECK(cuStreamCreate, &stream, 1);
-	CHECK(cuMemAlloc_v2, &d, n * sizeof(words[0]));
-	for (i = 0; i < n; i++)
-		words[i] = first[i] = seed * 2654435761u + i;
-	CHECK(cuMemcpyHtoD_v2, d, words, n * sizeof(words[0]));
+	for (k = 0; k < n_streams; k++) {
+		CHECK(cuStreamCreate, &streams[k], 1);
+		CHECK(cuMemAlloc_v2, &d[k], n * sizeof(words[0]));
+		for (i = 0; i < n; i++)
+			words[i] = first_word(seed, k, i);
+		CHECK(cuMemcpyHtoD_v2, d[k], words, n * sizeof(words[0]));
+	}
 	while (now_s(CLOCK_REALTIME) < at)
 		nanosleep(&pause, NULL);
 	late = at > 0 ? now_s(CLOCK_REALTIME) - at : 0;
@@ -135,34 +141,41 @@ int main(int argc, char **argv)
 	for (since = begin; since < end && steps < TIMES_MAX; steps++) {
 		double done;
 
-		for (i = 0; i < depth; i++)
-			CHECK(cuLaunchKernel, function, blocks, 1, 1, THREADS, 1, 1, 0, stream,
-			      params, NULL);
-		CHECK(cuStreamSynchronize, stream);
+		for (i = 0; i < depth * n_streams; i++) {
+			void *params[] = {&d[i % n_streams], &n, &rounds};
+
+			CHECK(cuLaunchKernel, function, blocks, 1, 1, THREADS, 1, 1, 0,
+			      streams[i % n_streams], params, NULL);
+		}
+		for (k = 0; k < n_streams; k++)
+			CHECK(cuStreamSynchronize, streams[k]);
 		done = now_s(CLOCK_MONOTONIC);
 		times_us[steps] = (float)((done - since) * 1e6);
 		since = done;
 	}
-	CHECK(cuMemcpyDtoH_v2, words, d, n * sizeof(words[0]));
 	/* What `rounds` times do at once, and then all launches. */
 	for (i = 0; i < rounds; i++) {
 		by *= MIX_TIMES;
 		plus = plus * MIX_TIMES + MIX_PLUS;
 	}
-	for (i = 0; i < n; i++) {
-		uint32_t v = first[i];
+	for (k = 0; k < n_streams; k++) {
+		CHECK(cuMemcpyDtoH_v2, words, d[k], n * sizeof(words[0]));
+		for (i = 0; i < n; i++) {
+			uint32_t v = first_word(seed, k, i);
+			unsigned times;
 
-		for (unsigned k = 0; k < steps * depth; k++)
-			v = v * by + plus;
-		wrong += v != words[i];
+			for (times = 0; times < steps * depth; times++)
+				v = v * by + plus;
+			wrong += v != words[i];
+		}
 	}
 	qsort(times_us, steps, sizeof(times_us[0]), by_size);
-	printf("{\"steps\": %u, \"depth\": %u, \"blocks\": %u, \"rounds\": %u, \"seconds\": %.4f, "
+	printf("{\"steps\": %u, \"depth\": %u, \"streams\": %u, \"blocks\": %u, \"rounds\": %u, \"seconds\": %.4f, "
 	       "\"late_ms\": %.1f, "
 	       "\"mean_us\": %.2f, \"p50_us\": %.2f, \"p99_us\": %.2f, \"words\": %u, \"wrong\": "
 	       "%u}\n",
-	       steps, depth, blocks, rounds, since - begin, late * 1e3,
+	       steps, depth, n_streams, blocks, rounds, since - begin, late * 1e3,
 	       (since - begin) * 1e6 / steps, (double)times_us[steps / 2],
-	       (double)times_us[steps - 1 - steps / 100], n, wrong);
+	       (double)times_us[steps - 1 - steps / 100], n * n_streams, wrong);
 	return wrong != 0;
 }

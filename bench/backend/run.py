@@ -2,7 +2,8 @@
 """What a backend (docs/backend.md) costs and is worth: copies of one program, apart and merged.
 
 One, two and nine copies of a program that launches a small kernel and waits, again and again: as they are, in the
-batch pool, and with `cotenant run --backend`, by the model and always. One line of JSON for each run: how long a
+batch pool, and with `cotenant run --backend`, by the model and always. And one copy with several streams, as it is and with
+`cotenant run --merge`. One line of JSON for each run: how long a
 launch and its wait took in each copy, whether its words are right, and how many launches were merged. Runs that are
 in the output already are not repeated. Takes less than --budget seconds.
 """
@@ -28,17 +29,23 @@ WAYS = {
     "own": ([], {}),
     "backend": (["--backend", "it"], {}),
     "always": (["--backend", "it"], {"COTENANT_MERGE": "always"}),
+    "merge": (["--merge"], {}),
 }
 
 
 def runs():
-    """Copies, way, rounds of the kernel, launches before a wait: the most telling first."""
+    """Copies, way, rounds of the kernel, launches before a wait, streams: the most telling first."""
     for rounds in (1000, 20000):
         for copies in (1, 2, 9):
             for way in ("own", "always", "backend"):
-                yield copies, way, rounds, 1
+                yield copies, way, rounds, 1, 1
     for way in ("own", "always"):
-        yield 9, way, 1000, 8
+        yield 9, way, 1000, 8, 1
+    # Within a process: what `cotenant run --merge` is worth.
+    for rounds in (1000, 20000):
+        for streams in (2, 9):
+            for way in ("own", "merge"):
+                yield 1, way, rounds, 1, streams
 
 
 def chosen(args):
@@ -60,7 +67,7 @@ def arguments():
     parser.add_argument("--budget", type=float, default=85, metavar="S", help="no run begins that could end later")
     parser.add_argument("--most", type=int, default=100, metavar="N", help="so many runs at most")
     parser.add_argument("--only", default="", metavar="RUN[,..]",
-                        help="these runs alone, as COPIES.WAY.ROUNDS.DEPTH, in this order")
+                        help="these runs alone, as COPIES.WAY.ROUNDS.DEPTH.STREAMS, in this order")
     parser.add_argument("--driver", metavar="FOLDER", help="with libcuda.so.1, if the linker does not find it")
     return parser.parse_args()
 
@@ -140,14 +147,14 @@ def result_of(process, until):
 
 
 def run(machine, key, seconds):
-    copies, way, rounds, depth = key
+    copies, way, rounds, depth, streams = key
     options, env = WAYS[way]
     at = time.time() + 1.5 + 0.25 * copies  # when all have their contexts
     processes = []
     for seed in range(copies):
         command = [machine.program("cotenant"), "run", "--required", "--name", f"copy{seed}", *options, "--",
                    machine.program("backend-copies"), "--seconds", str(seconds), "--rounds", str(rounds), "--depth",
-                   str(depth), "--seed", str(seed + 1), "--at", f"{at:.3f}"]
+                   str(depth), "--streams", str(streams), "--seed", str(seed + 1), "--at", f"{at:.3f}"]
         processes.append(subprocess.Popen(command, env=dict(machine.env, **env), text=True, stdout=subprocess.PIPE,
                                           stderr=subprocess.PIPE))
     until = at + seconds + LIMIT_S
@@ -172,7 +179,7 @@ def summary(results):
     return {"wrong": sum(r["wrong"] for r in good),
             "mean_us": round(sum(r["mean_us"] for r in good) / len(good), 2),
             "p50_us": round(sum(r["p50_us"] for r in good) / len(good), 2),
-            "launches_per_s": round(sum(r["steps"] * r["depth"] / r["seconds"] for r in good)),
+            "launches_per_s": round(sum(r["steps"] * r["depth"] * r["streams"] / r["seconds"] for r in good)),
             "late_ms": max(r["late_ms"] for r in good),  # so long not all copies were there
             "own_ns": max(r.get("own_ns", 0) for r in good), "hand_ns": max(r.get("hand_ns", 0) for r in good),
             "merged": sum(r.get("merged", 0) for r in good)}
@@ -195,7 +202,7 @@ def main():
             total = summary(results)
             end_backends(machine)  # each way begins without one that another has left
             line = json.dumps({"key": key, "copies": key[0], "way": key[1], "rounds": key[2], "depth": key[3],
-                               "total": total, "programs": results, "log": backend_log(machine)})
+                               "streams": key[4], "total": total, "programs": results, "log": backend_log(machine)})
             output.write(line.replace(machine.folder + "/", "") + "\n")
             output.flush()
             print(*key, total, flush=True)
