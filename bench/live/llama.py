@@ -80,7 +80,7 @@ def library_path(llama):
     """Where llama.cpp's libraries are, and cuBLAS if it is with CUDA's toolkit or Python's packages."""
     out = {folder_of(llama, name) for name in ("libggml-cuda.so", "libllama.so", "libggml-base.so")}
     places = ["/usr/local/cuda/lib64", *glob.glob(os.path.join(sys.prefix, "lib/python3*/site-packages/nvidia/**/lib"),
-                                                   recursive=True)]
+                                                  recursive=True)]
     out.update(place for place in places if glob.glob(os.path.join(place, "libcublas*.so.*")) or
                glob.glob(os.path.join(place, "libcudart.so.*")))
     return ":".join(sorted(out))
@@ -171,7 +171,8 @@ class Bench:
         self.path = os.path.join(a.out, "llama.json")
         self.options = {k: getattr(a, k) for k in ("seconds", "tokens", "prompt", "pause", "size", "server_options",
                                                    "emulate")}
-        self.result = {"schema": "cotenant.llama/1", **machine.facts(), "options": self.options, "ways": {}, "answers": {}}
+        self.result = {"schema": "cotenant.llama/1", **machine.facts(), "options": self.options,
+                       "ways": {}, "answers": {}}
         try:
             with open(self.path, encoding="utf-8") as f:
                 old = json.load(f)
@@ -241,7 +242,8 @@ class Bench:
                 children.append(llm)
                 self._await(llm, llm_log, server.is_ready, "llama-server")
             if training_options is not None:
-                self._await(train, train_log, lambda: "training" in open(train_log, encoding="utf-8").read(), "the training")
+                self._await(train, train_log, lambda: "training" in open(
+                    train_log, encoding="utf-8").read(), "the training")
             if server_options is not None:
                 server.answer(0)
                 end = time.monotonic() + SETTLE_S.get(name, 0)
@@ -345,7 +347,8 @@ def main():
         if status:
             with open(os.path.join(a.out, "log.txt"), "wb") as out:
                 for path in sorted(glob.glob(os.path.join(folder, "**", "*.log"), recursive=True)):
-                    out.write(f"== {os.path.relpath(path, folder)}\n".encode() + process.tail(path, 20000).encode() + b"\n")
+                    out.write(f"== {os.path.relpath(path, folder)}\n".encode() +
+                              process.tail(path, 20000).encode() + b"\n")
         shutil.rmtree(folder, ignore_errors=True)
     return status
 

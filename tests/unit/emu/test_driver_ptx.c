@@ -447,6 +447,35 @@ static void captured_work_is_done_by_the_graph(void **state)
 	OK(cuGraphDestroy(graph));
 }
 
+/* As llama.cpp does for each token: it exchanges one of the arguments in the array that it got,
+ * once. */
+static void arguments_that_were_got_are_given_again(void **state)
+{
+	CUgraphExecUpdateResultInfo info;
+	CUDA_KERNEL_NODE_PARAMS params;
+	CUdeviceptr d = make_words(N);
+	CUgraphExec exec;
+	CUgraphNode node;
+	CUgraph graph;
+	int n_calls = 0;
+	unsigned v;
+
+	(void)state;
+	graph = capture(d, &n_calls);
+	OK(cuGraphInstantiateWithFlags(&exec, graph, 0));
+	node = find_kernel(graph);
+	OK(cuGraphKernelNodeGetParams_v2(node, &params));
+	for (v = 60; v < 64; v++) {
+		params.kernelParams[2] = &v;
+		OK(cuGraphKernelNodeSetParams_v2(node, &params));
+		OK(cuGraphExecUpdate_v2(exec, graph, &info));
+		OK(cuGraphLaunch(exec, NULL));
+		assert_int_equal(word(d, 0), v);
+	}
+	OK(cuGraphExecDestroy(exec));
+	OK(cuGraphDestroy(graph));
+}
+
 static void a_capture_is_spoiled_by_what_it_cannot_take(void **state)
 {
 	CUstream a = make_stream(0), b = make_stream(0);
@@ -641,6 +670,7 @@ int main(void)
 		TEST(libraries_get_a_module_in_each_context),
 		TEST(code_that_cannot_run_is_refused),
 		TEST(captured_work_is_done_by_the_graph),
+		TEST(arguments_that_were_got_are_given_again),
 		TEST(a_capture_is_spoiled_by_what_it_cannot_take),
 		TEST(a_capture_ends_with_its_stream),
 		TEST(memory_is_known_by_its_address),

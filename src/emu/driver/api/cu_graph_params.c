@@ -10,6 +10,21 @@ static CUresult check(CUgraphNode node, const void *params, enum cot_emu_task_ki
 	return node && params && node->task.kind == kind ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
+/* Arguments of the same function stay where they are: programs keep the pointers that they got of
+ * them, though these need not last, and give them again with one exchanged (llama.cpp, for each
+ * token). */
+static void keep_place_of_args(struct cot_emu_task *task, struct cot_emu_task *before)
+{
+	if (task->kind != COT_EMU_TASK_LAUNCH || task->launch.function != before->launch.function ||
+	    task->owned_bytes != before->owned_bytes)
+		return;
+	memcpy(before->owned, task->owned, task->owned_bytes);
+	free(task->owned);
+	task->owned = before->owned;
+	task->launch.args = task->owned;
+	before->owned = NULL;
+}
+
 /* The node owns the task from now on. */
 static CUresult set(CUgraphNode node, struct cot_emu_task *task, CUresult result)
 {
@@ -19,6 +34,7 @@ static CUresult set(CUgraphNode node, struct cot_emu_task *task, CUresult result
 		cot_emu_task_drop(task);
 		return CUDA_ERROR_INVALID_VALUE;
 	}
+	keep_place_of_args(task, &node->task);
 	cot_emu_task_drop(&node->task);
 	node->task = *task;
 	return CUDA_SUCCESS;
