@@ -154,9 +154,10 @@ void cot_grid_explain(const struct cot_grid *g, void (*paragraph)(FILE *out, con
 		return;
 	(void)snprintf(seeds, sizeof(seeds),
 		       "Each figure is the mean of %u runs, with the seeds from %llu on; behind ± "
-		       "half of the 95 %% interval of that mean (Student's t, %u degrees of "
+		       "half of the 95 %% interval of that mean (Student's t, %u degree%s of "
 		       "freedom).",
-		       g->n_seeds, (unsigned long long)g->first_seed, g->n_seeds - 1);
+		       g->n_seeds, (unsigned long long)g->first_seed, g->n_seeds - 1,
+		       g->n_seeds == 2 ? "" : "s");
 	paragraph(out, seeds);
 }
 

@@ -37,7 +37,8 @@ static double slice(const struct cot_record_point *p)
 	return p->slice_us > 0 ? p->slice_us : (double)NAN;
 }
 
-/* Lines that are drawn together: x and y of each have room for all its points. */
+/* Lines that are drawn together: x and y of each have room for all its points. A program has the
+ * same place, and so the same colour, in all charts; where it has no points it has no name. */
 struct lines {
 	unsigned n;
 	const char *names[LINES_MAX];
@@ -89,23 +90,41 @@ static void draw(const struct cot_record *r, const struct lines *l, const char *
 	cot_html_figure_end(out, caption);
 }
 
+/* The line of a program. Whether it has points. */
+static bool add_line(const struct cot_record *r, struct lines *l, uint32_t program, value_of *value)
+{
+	unsigned line = program % LINES_MAX;
+	size_t at = (size_t)line * r->n_points;
+	unsigned n = collect(r, program, value, l->x + at, l->y + at);
+
+	l->n_points[line] = n;
+	l->names[line] = n ? r->programs[program].name : NULL;
+	return n != 0;
+}
+
+static void no_lines(struct lines *l)
+{
+	unsigned i;
+
+	l->n = LINES_MAX;
+	for (i = 0; i < LINES_MAX; i++) {
+		l->names[i] = NULL;
+		l->n_points[i] = 0;
+	}
+}
+
 /* The programs of which it is known, the first ones of many. */
 static void all_programs(const struct cot_record *r, struct lines *l, const char *title,
 			 const char *y_label, value_of *value, const char *caption, FILE *out)
 {
+	bool any = false;
 	uint32_t i;
 
-	l->n = 0;
-	for (i = 0; i < r->n_programs && l->n < LINES_MAX; i++) {
-		size_t at = (size_t)l->n * r->n_points;
-		unsigned n = collect(r, i, value, l->x + at, l->y + at);
-
-		if (!n)
-			continue;
-		l->n_points[l->n] = n;
-		l->names[l->n++] = r->programs[i].name;
-	}
-	if (!l->n)
+	no_lines(l);
+	for (i = 0; i < r->n_programs; i++)
+		if (!l->n_points[i % LINES_MAX])
+			any |= add_line(r, l, i, value);
+	if (!any)
 		return;
 	cot_html_heading(out, title);
 	draw(r, l, title, y_label, (double)NAN, caption, out);
@@ -122,10 +141,8 @@ static void requests(const struct cot_record *r, struct lines *l, FILE *out)
 		double limit_ms = cot_recording_limit_ms(p);
 		char caption[COT_RECORD_TEXT_MAX + 128];
 
-		l->n = 1;
-		l->names[0] = p->name;
-		l->n_points[0] = collect(r, i, response_p99, l->x, l->y);
-		if (!l->n_points[0])
+		no_lines(l);
+		if (!add_line(r, l, i, response_p99))
 			continue;
 		if (!headed)
 			cot_html_heading(out, "Requests: p99 of each second");
@@ -148,9 +165,14 @@ static int changes(const struct cot_record *r, FILE *out)
 
 	cot_html_heading(out, "Decisions and changes");
 	(void)snprintf(text, sizeof(text),
-		       "The policy sent %llu orders. Of %u changes that were seen, %u are here.",
-		       (unsigned long long)r->n_decisions, r->n_changes, n);
+		       "Orders that the policy sent: %llu. Changes that were seen: %u%s.",
+		       (unsigned long long)r->n_decisions, r->n_changes,
+		       n < r->n_changes ? "; the first ones" : "");
 	cot_html_paragraph(out, text);
+	if (!n) {
+		cot_table_destroy(t);
+		return 0;
+	}
 	for (i = 0; i < n; i++) {
 		const struct cot_record_change *c = &r->changes[i];
 

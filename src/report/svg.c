@@ -107,9 +107,11 @@ unsigned cot_svg_legend(FILE *out, unsigned n, const char *const *names, double 
 	if (!names || !n)
 		return 0;
 	for (i = 0; i < n; i++) {
-		double width = 30.0 + CHAR_WIDTH * (double)strlen(names[i]);
+		double width = 30.0 + CHAR_WIDTH * (double)(names[i] ? strlen(names[i]) : 0);
 
-		if (i && x + width > WIDTH - MARGIN_RIGHT) {
+		if (!names[i])
+			continue;
+		if (x > MARGIN_LEFT && x + width > WIDTH - MARGIN_RIGHT) {
 			x = MARGIN_LEFT;
 			rows++;
 		}
@@ -283,6 +285,8 @@ static void line(const struct frame *f, const struct cot_line_chart *c, unsigned
 	bool pen_down = false;
 	unsigned i;
 
+	if (!c->n_points[s])
+		return;
 	(void)fprintf(f->out, "<path class=\"line l%u%s\" stroke-opacity=\"%.2f\" d=\"",
 		      s % N_COLOURS, c->dashed && c->dashed[s] ? " dash" : "", opacity_of(s));
 	for (i = 0; i < c->n_points[s]; i++) {

@@ -28,7 +28,7 @@ void cot_svg_bars(FILE *out, const struct cot_bar_chart *chart);
 struct cot_line_chart {
 	const char *title, *x_label, *y_label;
 	unsigned n_series;
-	const char *const *series;
+	const char *const *series; /* NULL: not in the legend; its colour is nobody's */
 	const unsigned *n_points; /* per series */
 	const double *const *x;	  /* [series][point] */
 	const double *const *y;
