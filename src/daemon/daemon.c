@@ -125,6 +125,7 @@ static void signal_came(struct cot_source *source, uint32_t events)
 			(void)cot_pool_reap(&d->roster);
 			cot_closer_reap(&d->conns.closer);
 			cot_energy_reap(&d->roster.energy);
+			cot_outlive_reap(&d->roster);
 			break;
 		case SIGHUP:
 			reload(d, info.ssi_uid, (pid_t)info.ssi_pid);
@@ -174,7 +175,6 @@ static void poll_fired(struct cot_timer *timer, uint64_t now_ns)
 	struct daemon *d = COT_CONTAINER_OF(timer, struct daemon, basis.watches.poll);
 	bool more = cot_pool_reap(&d->roster);
 
-	more |= cot_outlive_reap(&d->roster);
 	more |= cot_tenant_reap(&d->roster);
 	if (more)
 		cot_timer_set(&d->basis.loop, &d->basis.watches.poll, now_ns + COT_WATCH_POLL_NS);
@@ -348,6 +348,7 @@ int cot_daemon_begin(struct daemon *d, struct cot_error *err)
 	d->basis.loop.settle = settle;
 	d->basis.loop.settle_arg = d;
 	cot_daemon_wire(d);
+	cot_outlive_begin(&d->roster); /* while there is little that fork() would copy */
 	rc = cot_known_read(&d->basis.config, &d->basis.known, err);
 	if (rc < 0)
 		return rc;
@@ -377,6 +378,7 @@ void cot_daemon_end(struct daemon *d)
 	cot_server_close(&d->server);
 	cot_lessons_end(&d->lessons);
 	cot_energy_end(&d->roster.energy);
+	cot_outlive_end(&d->roster);
 	for_each_tenant (t, &d->roster)
 		cot_requests_destroy(t->requests);
 	cot_basis_end(&d->basis);

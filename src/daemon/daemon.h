@@ -14,12 +14,14 @@
  *   roster    programs         tenant.c, outlive.c; measure.c, progress.c, energy.c
  *             pools            pool.c, pool_stop.c, mps.c, clients.c, keeper.c
  *             both             roster.c, state.c, recover.c, news.c, choose.c
- *   basis     what all need    basis.c, loop.c, watch.c, account.c, config.c, gpus.c, paths.c
+ *   basis     what all need    basis.c, loop.c, lateness.c, watch.c, account.c, config.c, gpus.c,
+ *                              paths.c
  *             the core's host  host.c, host_order.c, host_work.c, host_part.c,
  *                              host_query.c
  *             of programs      known.c
  *             what it learned  lessons.c
- *   below     no state         log.c, manager.c, found.c, processes.c, file.c, lesson_text.c
+ *   below     no state         log.c, manager.c, child.c, found.c, processes.c, file.c,
+ *                              lesson_text.c
  *
  * Calls upwards go through what cot_daemon_wire() sets: the handlers, and who waits for pools. Only
  * whether a program or pool is ready is looked up, among the connections; and recover.c asks

@@ -6,12 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "daemon/basis.h"
+#include "daemon/child.h"
 #include "daemon/log.h"
 #include "daemon/roster.h"
 
@@ -19,7 +18,6 @@
 #define MEMORY_LOOKS 10u /* every so many looks, at memory as well */
 #define MJ_PER_J     1e3
 #define WHOLE_SMS    132.0 /* of a GPU that is not divided, beside others: only ratios count */
-#define MOST_FDS     65536
 #define NVML_DEVICES "/dev/nvidiactl"
 
 /* ---- whose it is ---- */
@@ -154,52 +152,30 @@ static void answered(struct cot_source *source, uint32_t events)
 	memcpy(e->process, answer.process, answer.n_processes * sizeof(e->process[0]));
 }
 
-/* The child: it keeps nothing of the daemon's open, and ends with it. */
-static void read_nvml(const struct energy *e, int fd, pid_t daemon)
+/* In the child. */
+static void read_nvml(int fd, const void *with)
 {
-	struct cot_meter_gpus gpus = {.n = e->basis->gpus.n};
-	long max = sysconf(_SC_OPEN_MAX);
-	sigset_t none;
+	const struct cot_gpus *found = with;
+	struct cot_meter_gpus gpus = {.n = found->n};
 	uint32_t i;
-	int other;
 
-	(void)sigemptyset(&none);
-	(void)sigprocmask(SIG_SETMASK, &none, NULL);
-	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-	(void)prctl(PR_SET_NAME, "cotenant-meter");
-	if (getppid() != daemon)
-		_exit(0);
-	for (other = 0; other < max && other < MOST_FDS; other++)
-		if (other != fd && other != STDERR_FILENO)
-			(void)close(other);
 	for (i = 0; i < gpus.n && i < COT_METER_GPUS_MAX; i++)
-		(void)snprintf(gpus.uuid[i], sizeof(gpus.uuid[i]), "%s",
-			       e->basis->gpus.gpu[i].uuid);
+		(void)snprintf(gpus.uuid[i], sizeof(gpus.uuid[i]), "%s", found->gpu[i].uuid);
 	cot_meter_serve(fd, &gpus);
-	_exit(0);
 }
 
 static int start(struct energy *e)
 {
-	pid_t daemon = getpid();
-	int ends[2], rc;
+	int fd, rc = cot_child_start("cotenant-meter", read_nvml, &e->basis->gpus, &fd, &e->pid);
 
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
-		return -errno;
-	e->pid = fork();
-	if (!e->pid)
-		read_nvml(e, ends[1], daemon);
-	rc = e->pid < 0 ? -errno : 0;
-	(void)close(ends[1]);
-	e->source = (struct cot_source){.fd = ends[0], .ready = answered};
-	if (!rc)
-		rc = cot_loop_add(&e->basis->loop, &e->source, EPOLLIN);
+	if (rc)
+		return rc;
+	e->source = (struct cot_source){.fd = fd, .ready = answered};
+	rc = cot_loop_add(&e->basis->loop, &e->source, EPOLLIN);
 	if (rc) {
-		(void)close(ends[0]);
+		(void)close(fd);
 		e->source.fd = -1;
 	}
-	if (e->pid < 0)
-		e->pid = 0;
 	return rc;
 }
 
@@ -249,8 +225,7 @@ void cot_energy_begin(struct energy *e)
 
 void cot_energy_reap(struct energy *e)
 {
-	if (e->pid && waitpid(e->pid, NULL, WNOHANG) != 0)
-		e->pid = 0;
+	cot_child_reap(&e->pid);
 }
 
 void cot_energy_end(struct energy *e)

@@ -4,25 +4,27 @@
  * another one that has the program's number in its environment; that takes a while, and the daemon
  * must not wait. One search at a time, for all programs whose process has ended until then.
  *
- *   SETTLED ---- its process ended ----> WANTED ---- a search begins ----> SEARCHED
+ *   SETTLED ---- its process ended ----> WANTED ---- a search begins ----> RUNNING
  *      ^                                   ^                                  |
  *      |                                   +---- it failed, or what it found  |
  *      |                                         has ended meanwhile ---------+
  *      +---- watched again, or forgotten -------------------------------------+
  *
  * A process that has hidden its environment is not found. If it is a client of the pool's MPS
- * server the pool stays nevertheless (clients.c).
+ * server the pool stays nevertheless (clients.c). The child stays as well; one that has ended is
+ * begun anew by the next search.
  */
 #include "daemon/outlive.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "daemon/basis.h"
+#include "daemon/child.h"
 #include "daemon/processes.h"
 #include "daemon/roster.h"
 
@@ -31,48 +33,72 @@
 /* Programs may end as fast as they like: the searches take a small part of a processor. */
 #define PAUSE_NS (50 * COT_NS_PER_MS)
 
+/* Of whom another process is looked for. */
+struct wanted {
+	uint32_t n;
+	struct {
+		uint32_t id;
+		uid_t uid;
+	} program[MAX_TENANTS];
+};
+
 struct heir {
 	uint32_t id; /* of the program */
 	pid_t pid;
 	uint64_t start_time;
 };
 
+struct answer {
+	uint32_t looked; /* 0: it could not be seen who is there */
+	uint32_t n;
+	struct heir heir[MAX_TENANTS];
+};
+
 static void begin(struct roster *r);
 
 /* ---- in the child ---- */
 
-static void search(const struct roster *r, int out)
+static void search(const char *socket_path, const struct wanted *w, struct answer *ret)
 {
-	struct cot_processes *all = cot_processes_read(r->basis->socket_path);
-	const struct tenant *t;
+	struct cot_processes *all = cot_processes_read(socket_path);
+	uint32_t i;
 
-	if (!all)
-		_exit(1);
-	for_each_tenant (t, r) {
-		const struct cot_process *p;
-		struct heir heir;
+	ret->looked = all != NULL;
+	ret->n = 0;
+	for (i = 0; all && i < w->n; i++) {
+		uint32_t id = w->program[i].id;
+		const struct cot_process *p = cot_processes_of(all, id, w->program[i].uid);
 
-		if (t->search != SEARCH_RUNNING)
-			continue;
-		p = cot_processes_of(all, t->id, t->uid);
-		if (!p)
-			continue;
-		heir = (struct heir){.id = t->id, .pid = p->pid, .start_time = p->start_time};
-		if (write(out, &heir, sizeof(heir)) != sizeof(heir))
-			_exit(1);
+		if (p)
+			ret->heir[ret->n++] =
+				(struct heir){.id = id, .pid = p->pid, .start_time = p->start_time};
 	}
-	_exit(0);
+	free(all);
 }
 
-/* It holds the daemon's lock as well, and must not do so for longer than the daemon. */
-static void be_child(const struct roster *r, pid_t daemon, int out)
+static size_t size_of_wanted(uint32_t n)
 {
-	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-	(void)signal(SIGALRM, SIG_DFL);
-	(void)alarm(LIMIT_S);
-	if (getppid() == daemon)
-		search(r, out);
-	_exit(1);
+	return offsetof(struct wanted, program) + n * sizeof(((struct wanted *)NULL)->program[0]);
+}
+
+static size_t size_of_answer(uint32_t n)
+{
+	return offsetof(struct answer, heir) + n * sizeof(struct heir);
+}
+
+/* A search that takes longer ends the child. */
+static void serve(int fd, const void *socket_path)
+{
+	static struct wanted wanted;
+	static struct answer answer;
+
+	while (recv(fd, &wanted, sizeof(wanted), 0) > 0) {
+		(void)alarm(LIMIT_S);
+		search(socket_path, &wanted, &answer);
+		(void)alarm(0);
+		if (send(fd, &answer, size_of_answer(answer.n), MSG_NOSIGNAL) < 0)
+			return;
+	}
 }
 
 /* ---- in the daemon ---- */
@@ -93,27 +119,27 @@ static void set_timer(struct roster *r, uint64_t in_ns)
 }
 
 /* Whether it is watched again. */
-static bool take(struct tenant *t, const struct heir *heirs, size_t n)
+static bool take(struct tenant *t, const struct answer *a)
 {
-	size_t i;
+	uint32_t i;
 
-	for (i = 0; i < n; i++)
-		if (heirs[i].id == t->id)
-			return !cot_tenant_watch(t, heirs[i].pid, heirs[i].start_time);
+	for (i = 0; i < a->n; i++)
+		if (a->heir[i].id == t->id)
+			return !cot_tenant_watch(t, a->heir[i].pid, a->heir[i].start_time);
 	return false;
 }
 
-static bool has_heir(const struct tenant *t, const struct heir *heirs, size_t n)
+static bool has_heir(const struct tenant *t, const struct answer *a)
 {
-	size_t i;
+	uint32_t i;
 
-	for (i = 0; i < n; i++)
-		if (heirs[i].id == t->id)
+	for (i = 0; i < a->n; i++)
+		if (a->heir[i].id == t->id)
 			return true;
 	return false;
 }
 
-static void settle(struct roster *r, const struct heir *heirs, size_t n, bool complete)
+static void settle(struct roster *r, const struct answer *a)
 {
 	struct tenant *t;
 
@@ -121,9 +147,9 @@ static void settle(struct roster *r, const struct heir *heirs, size_t n, bool co
 		if (t->search != SEARCH_RUNNING)
 			continue;
 		t->search = SEARCH_WANTED;
-		if (take(t, heirs, n))
+		if (take(t, a))
 			t->search = SEARCH_SETTLED;
-		else if (complete && !has_heir(t, heirs, n))
+		else if (a->looked && !has_heir(t, a))
 			cot_tenant_end(t);
 	}
 }
@@ -138,65 +164,109 @@ static bool is_wanted(const struct roster *r)
 	return false;
 }
 
-/* All that it has written is in the pipe, which has room for more than that. */
-static void child_ended(struct cot_source *source, uint32_t events)
+static void lose_child(struct roster *r)
 {
-	struct watch *w = COT_CONTAINER_OF(source, struct watch, source);
-	struct outlive *o = COT_CONTAINER_OF(w, struct outlive, child);
+	struct outlive *o = &r->outlive;
+
+	cot_loop_remove(&r->basis->loop, &o->source);
+	(void)close(o->source.fd);
+	if (o->pid)
+		(void)kill(o->pid, SIGKILL);
+	o->is_there = false;
+}
+
+static bool is_whole(const struct answer *a, ssize_t n)
+{
+	return n >= (ssize_t)size_of_answer(0) && a->n <= MAX_TENANTS &&
+	       n == (ssize_t)size_of_answer(a->n);
+}
+
+static void answered(struct cot_source *source, uint32_t events)
+{
+	struct outlive *o = COT_CONTAINER_OF(source, struct outlive, source);
 	struct roster *r = COT_CONTAINER_OF(o, struct roster, outlive);
-	static struct heir heirs[MAX_TENANTS];
-	ssize_t n = read(o->out, heirs, sizeof(heirs));
-	int status = -1;
+	static struct answer answer;
+	ssize_t n = recv(source->fd, &answer, sizeof(answer), MSG_DONTWAIT);
 
 	(void)events;
-	(void)waitpid(w->pid, &status, WNOHANG);
-	cot_watch_stop(&r->basis->watches, w);
-	(void)close(o->out);
-	o->out = -1;
-	settle(r, heirs, n > 0 ? (size_t)n / sizeof(heirs[0]) : 0, status == 0);
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	if (!is_whole(&answer, n)) {
+		lose_child(r);
+		answer.looked = answer.n = 0;
+	}
+	if (!o->asked)
+		return;
+	o->asked = false;
+	settle(r, &answer);
 	if (is_wanted(r))
-		set_timer(r, status == 0 ? PAUSE_NS : RETRY_NS);
+		set_timer(r, answer.looked ? PAUSE_NS : RETRY_NS);
 }
 
 static int start(struct roster *r)
 {
-	pid_t daemon = getpid(), pid;
-	int ends[2], rc;
+	struct outlive *o = &r->outlive;
+	int fd, rc;
 
-	if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) < 0)
-		return -errno;
-	pid = fork();
-	if (pid == 0)
-		be_child(r, daemon, ends[1]);
-	rc = pid < 0 ? -errno : 0;
-	(void)close(ends[1]);
-	if (!rc) {
-		r->outlive.out = ends[0];
-		rc = cot_watch_start_child(&r->basis->watches, &r->outlive.child, pid, child_ended);
+	cot_outlive_reap(r);
+	if (o->pid) /* the one before is about to end */
+		return -EAGAIN;
+	rc = cot_child_start("cotenant-search", serve, r->basis->socket_path, &fd, &o->pid);
+	if (rc < 0)
+		return rc;
+	o->source = (struct cot_source){.fd = fd, .ready = answered};
+	rc = cot_loop_add(&r->basis->loop, &o->source, EPOLLIN);
+	o->is_there = true;
+	if (rc < 0)
+		lose_child(r);
+	return rc;
+}
+
+static int ask(struct roster *r)
+{
+	static struct wanted wanted;
+	struct tenant *t;
+	ssize_t size;
+	int rc = r->outlive.is_there ? 0 : start(r);
+
+	if (rc < 0)
+		return rc;
+	wanted.n = 0;
+	for_each_tenant (t, r) {
+		if (t->search != SEARCH_RUNNING)
+			continue;
+		wanted.program[wanted.n].id = t->id;
+		wanted.program[wanted.n++].uid = t->uid;
 	}
-	if (rc < 0) {
-		(void)close(ends[0]);
-		if (pid > 0) {
-			(void)kill(pid, SIGKILL);
-			(void)waitpid(pid, NULL, 0);
-		}
-	}
+	size = (ssize_t)size_of_wanted(wanted.n);
+	if (send(r->outlive.source.fd, &wanted, (size_t)size, MSG_NOSIGNAL | MSG_DONTWAIT) == size)
+		return 0;
+	rc = -errno;
+	lose_child(r);
 	return rc;
 }
 
 static void begin(struct roster *r)
 {
+	static const struct answer nothing;
 	struct tenant *t;
 
-	if (r->outlive.child.pid || !is_wanted(r))
+	if (r->outlive.asked || !is_wanted(r))
 		return;
 	for_each_tenant (t, r)
 		if (t->search == SEARCH_WANTED)
 			t->search = SEARCH_RUNNING;
-	if (start(r) == 0)
+	r->outlive.asked = ask(r) == 0;
+	if (r->outlive.asked)
 		return;
-	settle(r, NULL, 0, false);
+	settle(r, &nothing);
 	set_timer(r, RETRY_NS);
+}
+
+void cot_outlive_begin(struct roster *r)
+{
+	if (!r->outlive.is_there)
+		(void)start(r);
 }
 
 void cot_outlive_search(struct tenant *t)
@@ -208,7 +278,13 @@ void cot_outlive_search(struct tenant *t)
 		begin(t->in);
 }
 
-bool cot_outlive_reap(struct roster *r)
+void cot_outlive_reap(struct roster *r)
 {
-	return cot_watch_reap(&r->basis->watches, &r->outlive.child);
+	cot_child_reap(&r->outlive.pid);
+}
+
+void cot_outlive_end(struct roster *r)
+{
+	if (r->outlive.is_there)
+		lose_child(r);
 }

@@ -1,7 +1,7 @@
 /*
  * What /proc says of processes: of one, whether it lives and since when; of all, which are programs
  * or pools of ours, by what is in their environment. For that a big machine takes tens of
- * milliseconds, so the daemon does it when it starts, and later in a child (outlive.c).
+ * milliseconds, so the daemon does it when it starts, and later in a child that stays (outlive.c).
  */
 #ifndef COT_DAEMON_PROCESSES_H
 #define COT_DAEMON_PROCESSES_H

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "daemon/log.h"
@@ -78,12 +79,22 @@ int stage_setup(void **state)
 	return cot_loop_init(&stage.basis.loop);
 }
 
+static void end_search(void)
+{
+	pid_t child = stage.roster.outlive.pid;
+
+	cot_outlive_end(&stage.roster);
+	if (child)
+		(void)waitpid(child, NULL, 0);
+}
+
 int stage_teardown(void **state)
 {
 	release_log();
 	if (peer_fd >= 0)
 		(void)close(peer_fd);
 	peer_fd = -1;
+	end_search();
 	cot_loop_finish(&stage.basis.loop);
 	return world_teardown(state);
 }

@@ -1,10 +1,11 @@
 /* The search for what launchers leave behind: one at a time, and nothing is taken for ended that
  * was not looked for. */
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/wait.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "daemon/processes.h"
@@ -29,7 +30,7 @@ static struct tenant *program(uint32_t id, uid_t uid)
 
 static bool is_quiet(void)
 {
-	return !stage.roster.outlive.child.pid && !stage.roster.outlive.timer.armed;
+	return !stage.roster.outlive.asked && !stage.roster.outlive.timer.armed;
 }
 
 static bool is_empty(void)
@@ -37,9 +38,9 @@ static bool is_empty(void)
 	return !cot_tenant_count(&stage.roster);
 }
 
-static bool has_no_child(void)
+static bool is_answered_now(void)
 {
-	return !stage.roster.outlive.child.pid;
+	return !stage.roster.outlive.asked;
 }
 
 static pid_t heir;
@@ -68,10 +69,9 @@ static void fire(void)
 /* The search has looked, and is not heard of yet. */
 static void wait_for_search(void)
 {
-	siginfo_t info;
+	struct pollfd answer = {.fd = stage.roster.outlive.source.fd, .events = POLLIN};
 
-	assert_int_equal(
-		waitid(P_PID, (id_t)stage.roster.outlive.child.pid, &info, WEXITED | WNOWAIT), 0);
+	assert_int_equal(poll(&answer, 1, -1), 1);
 }
 
 static void test_several(void **state)
@@ -93,8 +93,7 @@ static void test_several(void **state)
 	assert_null(cot_roster_tenant(&stage.roster, 19));
 	assert_true(is_inherited());
 	assert_int_not_equal(cot_roster_tenant(&stage.roster, 21)->watch.pid, 0);
-	assert_int_equal(stage.roster.outlive.out, -1);
-	assert_int_equal(count_fds(), n + 2); /* two processes are watched */
+	assert_int_equal(count_fds(), n + 3); /* two processes are watched, and the child stays */
 }
 
 /* Who wants one while it runs waits for the next, which comes after a pause. */
@@ -106,29 +105,28 @@ static void test_one_at_a_time(void **state)
 
 	(void)state;
 	cot_outlive_search(t);
-	child = stage.roster.outlive.child.pid;
+	child = stage.roster.outlive.pid;
 	assert_int_not_equal(child, 0);
-	/* No other program gets it, and reading it does not wait. */
-	assert_true(fcntl(stage.roster.outlive.out, F_GETFD) & FD_CLOEXEC);
-	assert_true(fcntl(stage.roster.outlive.out, F_GETFL) & O_NONBLOCK);
+	/* No other program gets it. */
+	assert_true(fcntl(stage.roster.outlive.source.fd, F_GETFD) & FD_CLOEXEC);
 	cot_outlive_search(t);
 	assert_int_equal(t->search, SEARCH_RUNNING);
 	cot_outlive_search(u);
 	assert_int_equal(u->search, SEARCH_WANTED);
-	assert_int_equal(stage.roster.outlive.child.pid, child);
 	now_ns = cot_now_ns();
-	life_until(has_no_child);
+	life_until(is_answered_now);
 	assert_null(cot_roster_tenant(&stage.roster, 20));
 	assert_non_null(cot_roster_tenant(&stage.roster, 21));
 	assert_timer(now_ns, 50 * COT_NS_PER_MS);
 	t = program(22, getuid());
 	cot_outlive_search(t); /* in the pause */
 	assert_int_equal(t->search, SEARCH_WANTED);
-	assert_int_equal(stage.roster.outlive.child.pid, 0);
+	assert_false(stage.roster.outlive.asked);
 	life_until(is_quiet);
 	assert_int_equal(cot_tenant_count(&stage.roster), 0);
 	fire(); /* nobody wants it */
-	assert_int_equal(stage.roster.outlive.child.pid, 0);
+	assert_false(stage.roster.outlive.asked);
+	assert_int_equal(stage.roster.outlive.pid, child); /* always the same */
 }
 
 /* What is found may have ended since: it is looked for again. */
@@ -144,7 +142,7 @@ static void test_found_too_late(void **state)
 	life_end(heir);
 	heir = life_process(env_20);
 	now_ns = cot_now_ns();
-	life_until(has_no_child);
+	life_until(is_answered_now);
 	assert_int_equal(t->search, SEARCH_WANTED);
 	assert_int_equal(t->watch.pid, 0);
 	assert_timer(now_ns, 50 * COT_NS_PER_MS);
@@ -154,6 +152,7 @@ static void test_found_too_late(void **state)
 /* A search that cannot begin, or cannot see, finds nothing: that is no end. */
 static void test_no_search(void **state)
 {
+	struct rlimit enough, none;
 	struct tenant *t = program(20, getuid());
 	uint64_t now_ns = cot_now_ns();
 	unsigned n = count_fds();
@@ -163,22 +162,61 @@ static void test_no_search(void **state)
 	allow_fds(0);
 	cot_outlive_search(t);
 	allow_fds(-1);
-	assert_int_equal(stage.roster.outlive.child.pid, 0);
+	assert_int_equal(stage.roster.outlive.pid, 0);
 	assert_int_equal(t->search, SEARCH_WANTED);
 	assert_timer(now_ns, COT_NS_PER_S);
 	assert_int_equal(count_fds(), n);
-	allow_fds(2); /* for the pipe, and none for the child */
+	cot_outlive_begin(&stage.roster);
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &enough), 0);
+	none = (struct rlimit){.rlim_cur = 0, .rlim_max = enough.rlim_max};
+	assert_int_equal(prlimit(stage.roster.outlive.pid, RLIMIT_NOFILE, &none, NULL), 0);
 	fire();
-	allow_fds(-1);
 	assert_int_equal(t->search, SEARCH_RUNNING);
 	now_ns = cot_now_ns();
-	life_until(has_no_child);
+	life_until(is_answered_now);
 	assert_int_equal(t->search, SEARCH_WANTED);
 	assert_timer(now_ns, COT_NS_PER_S);
-	assert_int_equal(count_fds(), n);
+	assert_int_equal(prlimit(stage.roster.outlive.pid, RLIMIT_NOFILE, &enough, NULL), 0);
 	fire();
 	life_until(is_inherited);
 	assert_false(stage.roster.outlive.timer.armed);
+	assert_int_equal(count_fds(), n + 2);
+}
+
+static bool has_ended(void)
+{
+	cot_outlive_reap(&stage.roster);
+	return !stage.roster.outlive.pid;
+}
+
+/* The child ends while it is asked, or while it is not: nobody is forgotten, and another one
+ * begins. */
+static void test_child_ends(void **state)
+{
+	struct tenant *t = program(20, getuid());
+	uint64_t now_ns;
+	unsigned n;
+
+	(void)state;
+	heir = life_process(env_20);
+	cot_outlive_begin(&stage.roster);
+	n = count_fds();
+	assert_int_equal(kill(stage.roster.outlive.pid, SIGSTOP), 0);
+	cot_outlive_search(t);
+	assert_int_equal(t->search, SEARCH_RUNNING);
+	now_ns = cot_now_ns();
+	assert_int_equal(kill(stage.roster.outlive.pid, SIGKILL), 0);
+	life_until(is_answered_now);
+	assert_int_equal(t->search, SEARCH_WANTED);
+	assert_timer(now_ns, COT_NS_PER_S);
+	assert_false(stage.roster.outlive.is_there);
+	assert_int_equal(count_fds(), n - 1);
+	life_until(has_ended);
+	cot_outlive_begin(&stage.roster);
+	assert_int_equal(kill(stage.roster.outlive.pid, SIGKILL), 0);
+	life_until(has_ended);
+	fire();
+	life_until(is_inherited);
 }
 
 static void test_users(void **state)
@@ -201,30 +239,13 @@ static void test_users(void **state)
 	life_until(is_empty);
 }
 
-static void test_reap(void **state)
-{
-	pid_t pid = life_process(NULL);
-	struct watch *child = &stage.roster.outlive.child;
-
-	(void)state;
-	assert_false(cot_outlive_reap(&stage.roster));
-	child->pid = pid;
-	child->start_time = cot_process_start_time(pid);
-	child->source.fd = -1;
-	allow_fds(0);
-	assert_true(cot_outlive_reap(&stage.roster));
-	allow_fds(-1);
-	assert_false(cot_outlive_reap(&stage.roster));
-	cot_watch_stop(&stage.basis.watches, child);
-}
-
 #define LIFE(test) cmocka_unit_test_setup_teardown(test, life_setup, life_teardown)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		LIFE(test_several),   LIFE(test_one_at_a_time), LIFE(test_found_too_late),
-		LIFE(test_no_search), LIFE(test_users),		LIFE(test_reap),
+		LIFE(test_no_search), LIFE(test_child_ends),	LIFE(test_users),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
