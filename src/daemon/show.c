@@ -449,6 +449,7 @@ static json_t *show_ps(struct conns *conns, const char *schema)
 
 static json_t *show_stats(struct conns *conns, const char *schema)
 {
+	json_t *memory = cot_show_memory(); /* before this answer takes some */
 	json_t *o = show_ps(conns, schema);
 	const struct conn *c;
 	unsigned n = 0;
@@ -459,6 +460,7 @@ static json_t *show_stats(struct conns *conns, const char *schema)
 	put_number(o, "connections", n);
 	put_number(o, "refused", conns->n_refused);
 	put_number(o, "bad_packets", conns->n_bad_packets);
+	put(o, "memory", memory);
 	put(o, "timers", cot_show_timers(&conns->basis->loop.lateness));
 	put(o, "gangs", cot_show_gangs_energy(conns));
 	put(o, "energy_reason", cot_show_energy_why(conns));

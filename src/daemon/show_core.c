@@ -1,5 +1,6 @@
 /* What the core and the daemon as a whole did, for `cotenant stats`. */
 #include <jansson.h>
+#include <malloc.h>
 
 #include "daemon/basis.h"
 #include "daemon/conn.h"
@@ -35,6 +36,22 @@ json_t *cot_show_core(struct conns *conns)
 		put(k, "max_ms", json_real(ms(s.latency_max_ns[i])));
 		put(o, kinds[i], k);
 	}
+	return o;
+}
+
+#if __GLIBC_PREREQ(2, 33)
+#define HEAP mallinfo2
+#else /* the same with numbers that wrap at 4 GiB */
+#define HEAP mallinfo
+#endif
+
+json_t *cot_show_memory(void)
+{
+	struct HEAP heap = HEAP();
+	json_t *o = json_object();
+
+	put_number(o, "used_kb", (heap.uordblks + heap.hblkhd) / 1024);
+	put_number(o, "heap_kb", (heap.arena + heap.hblkhd) / 1024);
 	return o;
 }
 
