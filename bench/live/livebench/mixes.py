@@ -172,7 +172,8 @@ class Maker:
         return [self.step(way, load, self.latency + side, **more)
                 for side in self._sides(share, batch) for load in self.loads]
 
-    def alone(self, end, batch):
+    def alone(self, end="", batch=None):
+        batch = self.mix.batch if batch is None else batch
         windows = [self.step("alone", 0, (f"B{i + 1}",), BATCH_ALONE_S, label=f"alone:B{i + 1}")
                    for i in range(len(batch))]
         for load in self.loads if not end else ():
