@@ -3,9 +3,9 @@
 #
 #   bench/live/laius-halves.sh OUT SECONDS [ARGUMENT...]
 #
-# First what both halves need, shared between them: services on the first GPU, batch programs on the second. SECONDS are
-# all that it takes; the same again goes on where it stopped. ARGUMENTs are laius.py's, but for --only, --batch and
-# --ways are FIRST_HALF, SECOND_HALF and WAYS of the environment.
+# First what both halves need of the services: profiles on the first GPU, times alone on the second; and each the profiles
+# of its batch programs. SECONDS are all that it takes; the same again goes on where it stopped. ARGUMENTs are laius.py's;
+# for --batch and --ways there are FIRST_HALF, SECOND_HALF and WAYS in the environment.
 out=${1:?where to} seconds=${2:?how long}
 shift 2
 first=${FIRST_HALF:-gemm,resnet-train,gpt2-train,whisper-train}
@@ -30,8 +30,8 @@ know() {
 
 mkdir -p "$out"
 "${PYTHON:-python3}" "$here/laius.py" --cells "$out/cells" --out "$out" --merge "$@" >/dev/null || exit
-half 0 "$first" "$(know "$services"),rows.alone" "$@" &
-half 1 "$first,$second" "$(know "$first,$second")" "$@"
+half 0 "$first" "$(know "$services,$first")" "$@" &
+half 1 "$second" "rows.alone,$(know "$second")" "$@"
 wait
 half 0 "$first" "" "$@" &
 half 1 "$second" "" "$@"

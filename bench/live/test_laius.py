@@ -227,7 +227,7 @@ class Runs(unittest.TestCase):
             self.assertEqual({(r["service"], r["way"]) for r in (*result["pairs"], *result["aside"])},
                              {(s, way) for s in ("req", "req-graph") for way in ways})
         self.assertEqual({r["program"] for r in result["overhead"] if r["of_policy"] is not None},
-                         {name for name, label in (("copy", ":B1"), ("req", "2:L1@0.3"), ("req-graph", "2:L2@0.3"))
+                         {name for name, label in (("copy", ":B1"), ("req", "2:L1@0.3"))
                           if {f"base{label}", f"over{label}"} <= good})
 
     def check_explained(self, result):

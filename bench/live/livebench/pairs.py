@@ -76,10 +76,12 @@ class Rows:
         return [self._window(way, load, (name, "B1"), factor) for name in self.names for load in self.options.loads
                 for factor in self.options.factors for way in ways]
 
-    def _alone(self, i):
-        """Of the batch program and, in another row each, of the services: what the policy itself costs."""
-        load, factor = self.options.loads[0], self.options.factors[0]
-        services = [name for k, name in enumerate(self.names) if k % len(self.options.batch) == i]
+    def _alone(self, spec):
+        """Of the batch program and, in another row each, of the services: what the policy itself costs. Which row that is
+        does not depend on which are asked for, so that two halves do not measure the same."""
+        load, factor, place = self.options.loads[0], self.options.factors[0], BATCH.index(spec)
+        services = [name for name, service in zip(self.names, self.options.services)
+                    if list(SERVICES).index(service) == place]
         over = (OVERHEAD,) if LAIUS in self.options.ways else ()
         return [self._window(way, load if name != "B1" else 0, (name,), factor)
                 for name in ("B1", *services) for way in (BASE, *over)]
@@ -91,9 +93,9 @@ class Rows:
         cell = self.maker.alone("", ())
         return replace(cell, windows=tuple(w for w in cell.windows if w[0].way == "alone"))
 
-    def row(self, i, spec, ways):
+    def row(self, spec, ways):
         own = [w for w in FIRST if w in ways]
-        return [self.start("row", spec, self._pairs(own) + self._alone(i))] if own else []
+        return [self.start("row", spec, self._pairs(own) + self._alone(spec))] if own else []
 
     def more(self, spec, ways):
         own = [w for w in IN_ONE if w in ways and w not in FIRST]
@@ -107,8 +109,8 @@ def make_starts(options):
     """Services alone; then each batch program, what others need of it first, beside all services."""
     rows, ways = Rows(options), options.ways
     cells = [_know(SERVICES[spec], "latency") for spec in options.services] + [rows.alone()]
-    for i, spec in enumerate(options.batch):
-        cells += [_know(spec, "batch"), *rows.row(i, spec, ways)]
+    for spec in options.batch:
+        cells += [_know(spec, "batch"), *rows.row(spec, ways)]
     for spec in options.batch:
         cells += rows.slo(spec, ways)
     if options.sizes and SIZED_OF in options.services:
