@@ -14,7 +14,8 @@
 #define OLD_NS	 (600 * COT_NS_PER_S)
 #define TAKEN_NS (5 * COT_NS_PER_S)
 /* While a program starts nobody is frozen for that: it may be setting up what others wait for. Most
- * are ready after ten seconds, PyTorch on an H200 included. */
+ * are ready after ten seconds, PyTorch on an H200 included. A mere guess waits until they are;
+ * what a target is made of waits only for programs of which no launch has been seen. */
 #define STARTING_S 15u
 
 /* What it is that a program must be alone for. */
@@ -114,31 +115,35 @@ static void end(const struct cot_policy *p, struct slo_quiet *q, bool taken)
 	q->tenant = 0;
 }
 
-/* When the last program that came to the GPU has started. */
-static uint64_t started_ns(const struct cot_policy *p, uint32_t gpu)
+/* When the programs beside t on this GPU have started. */
+static uint64_t started_ns(const struct cot_policy *p, uint32_t gpu, const struct cot_tenant *t)
 {
-	const struct cot_tenant *t;
+	const struct cot_tenant *other;
+	bool guess = t->target.kind == COT_TARGET_P99;
 	uint32_t last_s = 0;
 
-	cot_for_each_tenant (t, p)
-		if ((t->gpu_mask >> gpu & 1) && slo_of(t)->joined_s > last_s)
-			last_s = slo_of(t)->joined_s;
-	return (last_s + STARTING_S) * COT_NS_PER_S;
+	cot_for_each_tenant (other, p)
+		if ((other->gpu_mask >> gpu & 1) &&
+		    (guess || (other != t && !other->launches.at_ns)) &&
+		    slo_of(other)->joined_s + STARTING_S > last_s)
+			last_s = slo_of(other)->joined_s + STARTING_S;
+	return last_s * COT_NS_PER_S;
 }
 
 static struct cot_tenant *who_is_due(const struct cot_policy *p, uint32_t gpu, bool batch,
 				     uint64_t *wake_ns)
 {
 	struct cot_tenant *t;
-	uint64_t at_ns;
+	uint64_t at_ns, ready_ns;
 
 	cot_for_each_tenant (t, p) {
 		if (!(t->gpu_mask >> gpu & 1) || (t->cls == COT_CLASS_BATCH && !batch) ||
 		    figure_of(t, p->now_ns) == FIGURE_NONE)
 			continue;
 		at_ns = due_ns(t);
-		if (t->target.kind == COT_TARGET_P99 && at_ns < started_ns(p, gpu))
-			at_ns = started_ns(p, gpu);
+		ready_ns = started_ns(p, gpu, t);
+		if (at_ns < ready_ns)
+			at_ns = ready_ns;
 		if (at_ns <= p->now_ns)
 			return t;
 		policy_earlier(wake_ns, at_ns);

@@ -409,6 +409,7 @@ static void test_slowdown_in_pools(void **state)
 {
 	(void)state;
 	pools(1);
+	sb->kernels[0] = 100;
 	slo_bench_target(sb, SERVER, COT_TARGET_SLOWDOWN, 1500);
 	sb->target_ns = 1500 * COT_NS_PER_US;
 	slo_bench_run(sb, 5 * S);
@@ -426,9 +427,24 @@ static void test_slowdown_in_parts(void **state)
 {
 	(void)state;
 	parts(1);
+	sb->kernels[0] = 100;
 	slo_bench_target(sb, SERVER, COT_TARGET_SLOWDOWN, 1500);
 	slo_bench_run(sb, 5 * S);
 	assert_in_range(slo_bench_fact(sb, SERVER, "p99 alone"), 1200, 1300);
+}
+
+/* A program that has not launched anything yet is setting up: nobody is frozen meanwhile. */
+static void test_slowdown_waits_for_who_starts(void **state)
+{
+	(void)state;
+	pools(1);
+	slo_bench_target(sb, SERVER, COT_TARGET_SLOWDOWN, 1500);
+	slo_bench_run(sb, 14 * S);
+	assert_int_equal(slo_bench_fact(sb, SERVER, "quiet moments"), 0);
+	assert_false(sb->b->frozen[BATCH_POOL]);
+	slo_bench_run(sb, 6 * S);
+	assert_int_equal(slo_bench_fact(sb, SERVER, "quiet moments"), 1);
+	assert_in_range(slo_bench_fact(sb, SERVER, "p99 alone"), 950, 1050);
 }
 
 /* Nobody has to be quiet for a program that had the GPU alone before. */
@@ -595,6 +611,7 @@ static void test_learns_nothing_from_nothing(void **state)
 
 	(void)state;
 	pools(2000);
+	sb->kernels[0] = 100;
 	slo_bench_target(sb, SERVER, COT_TARGET_SLOWDOWN, 2000);
 	slo_bench_run(sb, 5 * S);
 	sb->mute = true;
@@ -770,6 +787,7 @@ int main(void)
 		SLO_TEST(test_batch_programs_have_their_own_in_parts),
 		SLO_TEST(test_slowdown_in_pools),
 		SLO_TEST(test_slowdown_in_parts),
+		SLO_TEST(test_slowdown_waits_for_who_starts),
 		SLO_TEST(test_slowdown_of_one_that_was_alone),
 		SLO_TEST(test_no_moment_for_a_target_far_away),
 		SLO_TEST(test_rate_of_a_batch_program),
