@@ -24,11 +24,10 @@ static void smooth(_Atomic uint32_t *mean, uint64_t ns)
 	atomic_store(mean, was ? was - was / SMOOTH + is / SMOOTH : is);
 }
 
-void cot_shim_backend_cost_own(uint64_t ns)
+uint32_t cot_shim_backend_cost_own(uint64_t ns)
 {
 	smooth(&own_ns, ns);
-	if (cot_shim_backend_is_attached())
-		atomic_store(&cot_shim_attached.page->own_ns, atomic_load(&own_ns));
+	return atomic_load(&own_ns);
 }
 
 void cot_shim_backend_cost_hand(uint64_t ns)

@@ -50,8 +50,9 @@ bool cot_shim_backend_has_memory(const struct cot_shim_kernel *k, const unsigned
 void cot_shim_backend_memory_forget(void);
 /* ---- backend_cost.c ---- */
 
-/* What a launch has taken that the program made itself, and one that was handed over. */
-void cot_shim_backend_cost_own(uint64_t ns);
+/* What a launch has taken that the program made itself, and one that was handed over. The first
+ * returns what these take in the mean. */
+uint32_t cot_shim_backend_cost_own(uint64_t ns);
 void cot_shim_backend_cost_hand(uint64_t ns);
 /* Whether handing over may take less than launching. */
 bool cot_shim_backend_can_pay(void);

@@ -312,13 +312,16 @@ static enum cot_shim_why hand_over(const struct cot_shim_original *o,
 static int launch_here(const struct cot_shim_original *o, bool ends, enum cot_shim_why why)
 {
 	uint64_t began_ns;
+	uint32_t mean_ns;
 	int rc;
 
 	cot_shim_count_unmerged(why);
 	cot_shim_merge_before(o->config->hStream, o->per_thread, ends);
 	began_ns = cot_now_ns();
 	rc = cot_shim_part_launch(o);
-	cot_shim_backend_cost_own(cot_now_ns() - began_ns);
+	mean_ns = cot_shim_backend_cost_own(cot_now_ns() - began_ns);
+	if (cot_shim_backend_is_attached())
+		atomic_store(&cot_shim_attached.page->own_ns, mean_ns);
 	return rc;
 }
 
