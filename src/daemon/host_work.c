@@ -329,13 +329,13 @@ void cot_host_work_pass(struct cot_host *host, unsigned member,
 			const struct cot_msg_work_request *m)
 {
 	const struct cot_host_works *works = cot_host_works(host);
-
 	uint32_t n_sms = works->members[member].shim.n_sms;
 	uint32_t most = most_of(
 		m, m->method == COT_PROTO_WORK_RESERVE ? COT_WORK_RESERVE : COT_WORK_QUOTA, n_sms);
 
 	send_grant(works, member, m->work, most ? most : n_sms,
-		   m->flags & COT_WORK_BY_KERNEL ? COT_WORK_ONE_KERNEL : 0);
+		   (m->flags & COT_WORK_BY_KERNEL ? COT_WORK_ONE_KERNEL : 0) |
+			   (most && most < n_sms ? COT_WORK_WHOLE_SMS : 0));
 }
 
 unsigned cot_host_work_count(const struct cot_host *host, unsigned member)

@@ -364,6 +364,34 @@ static void test_what_is_said(void **state)
 	cot_host_destroy(h);
 }
 
+/* Workers that are all that a batch kernel ever has begin on whole SMs; not those that are fewer
+ * only while others need the rest. */
+static void test_on_whole_sms(void **state)
+{
+	struct cot_host *h = begin("static");
+	struct cot_event ev = {
+		.type = COT_EV_TENANT,
+		.id = BATCH,
+		.tenant = {.cls = COT_CLASS_BATCH,
+			   .weight = 100,
+			   .gpu_mask = 1,
+			   .ready = true,
+			   .quota = {.sms = 33}},
+	};
+
+	(void)state;
+	assert_int_equal(request(h, M_BATCH, 1, 0), 0);
+	expect(M_BATCH, COT_MSG_WORK_GRANT, 1, N_SMS);
+	assert_int_equal(sent[M_BATCH].m.flags, COT_WORK_WHOLE_SMS);
+	cot_host_destroy(h);
+	h = begin("smguard");
+	assert_int_equal(cot_host_event(h, &ev), 0);
+	assert_int_equal(request(h, M_BATCH, 1, 1000), 0);
+	expect(M_BATCH, COT_MSG_WORK_GRANT, 1, 33);
+	assert_int_equal(sent[M_BATCH].m.flags, COT_WORK_SETTLED | COT_WORK_WHOLE_SMS);
+	cot_host_destroy(h);
+}
+
 static void test_how_many(void **state)
 {
 	struct cot_host *h = begin("static");
@@ -380,10 +408,11 @@ static void test_how_many(void **state)
 	/* One that is let pass is nobody's: it gets what it wants and is not counted. */
 	cot_host_work_pass(h, M_BATCH, &m);
 	expect(M_BATCH, COT_MSG_WORK_GRANT, 9, 4);
-	assert_int_equal(sent[M_BATCH].m.flags, 0);
+	assert_int_equal(sent[M_BATCH].m.flags, COT_WORK_WHOLE_SMS);
 	m.want = 0;
 	cot_host_work_pass(h, M_BATCH, &m);
 	expect(M_BATCH, COT_MSG_WORK_GRANT, 9, N_SMS);
+	assert_int_equal(sent[M_BATCH].m.flags, 0);
 	m.share = 25;
 	cot_host_work_pass(h, M_BATCH, &m);
 	expect(M_BATCH, COT_MSG_WORK_GRANT, 9, 33);
@@ -546,6 +575,7 @@ int main(void)
 		cmocka_unit_test(test_lies),
 		cmocka_unit_test(test_what_is_asked),
 		cmocka_unit_test(test_what_is_said),
+		cmocka_unit_test(test_on_whole_sms),
 		cmocka_unit_test(test_how_many),
 		cmocka_unit_test(test_waits_and_growth),
 		cmocka_unit_test(test_late_decisions),
