@@ -27,7 +27,6 @@
 #include "daemon/register.h"
 #include "daemon/shims.h"
 #include "daemon/state.h"
-#include "metrics/requests.h"
 
 /* A drain waits this long for the libraries to answer; their leases end all freezes anyway. */
 #define STOP_NS (500 * COT_NS_PER_MS)
@@ -372,14 +371,11 @@ int cot_daemon_begin(struct daemon *d, struct cot_error *err)
 
 void cot_daemon_end(struct daemon *d)
 {
-	struct tenant *t;
-
 	cot_scrape_close(&d->scrape);
 	cot_server_close(&d->server);
 	cot_lessons_end(&d->lessons);
 	cot_energy_end(&d->roster.energy);
 	cot_outlive_end(&d->roster);
-	for_each_tenant (t, &d->roster)
-		cot_requests_destroy(t->requests);
+	cot_measure_finish(&d->roster);
 	cot_basis_end(&d->basis);
 }

@@ -51,11 +51,43 @@ void cot_measure_aim(struct tenant *t)
 		cot_requests_set_target(t->requests, t->aim_ns ? t->aim_ns : COT_NEVER);
 }
 
+/*
+ * What a program has had is kept for the next one. The blocks are large: given back, they leave
+ * holes in the heap, in which what stays settles, and the heap grows.
+ */
+static struct cot_requests *take(struct roster *r)
+{
+	struct cot_requests *spare;
+
+	if (!r->n_spare)
+		return cot_requests_create();
+	spare = r->spare[--r->n_spare];
+	cot_requests_begin(spare);
+	return spare;
+}
+
+void cot_measure_drop(struct tenant *t)
+{
+	if (t->requests)
+		t->in->spare[t->in->n_spare++] = t->requests;
+	t->requests = NULL;
+}
+
+void cot_measure_finish(struct roster *r)
+{
+	struct tenant *t;
+
+	for_each_tenant (t, r)
+		cot_measure_drop(t);
+	while (r->n_spare)
+		cot_requests_destroy(r->spare[--r->n_spare]);
+}
+
 bool cot_measure_begin(struct tenant *t)
 {
 	t->measured = true;
 	if (!t->requests)
-		t->requests = cot_requests_create();
+		t->requests = take(t->in);
 	if (!t->requests)
 		return false;
 	cot_measure_aim(t);

@@ -18,6 +18,10 @@ struct tenant;
 
 /* A library of the program wants a ring. False: there is no memory for what would be in it. */
 bool cot_measure_begin(struct tenant *t);
+/* The program is gone. */
+void cot_measure_drop(struct tenant *t);
+/* The daemon ends. */
+void cot_measure_finish(struct roster *r);
 /* A fact that the policy says of it. False: it does not. */
 bool cot_measure_said(const struct tenant *t, const char *name, enum cot_fact_unit unit,
 		      uint64_t *ret_value);

@@ -18,7 +18,6 @@
 #include "daemon/peer.h"
 #include "daemon/processes.h"
 #include "daemon/roster.h"
-#include "metrics/requests.h"
 
 /* How often to look whether a program that was stopped goes on. */
 #define STOPS_NS (200 * COT_NS_PER_MS)
@@ -203,7 +202,7 @@ void cot_tenant_drop(struct tenant *t)
 
 	cot_watch_stop(&r->basis->watches, &t->watch);
 	cot_account_release(&r->basis->account, t->uid, COT_ACCOUNT_PROGRAMS, 1);
-	cot_requests_destroy(t->requests);
+	cot_measure_drop(t);
 	*t = (struct tenant){0};
 }
 

@@ -42,17 +42,28 @@ struct cot_requests {
 	struct window response[COT_N_HORIZONS], service[COT_N_HORIZONS];
 };
 
-struct cot_requests *cot_requests_create(void)
+static void begin(struct cot_requests *r)
 {
-	struct cot_requests *r = calloc(1, sizeof(*r));
 	enum cot_horizon h;
 
-	if (!r)
-		return NULL;
 	r->target_ns = COT_NEVER;
 	for (h = 0; h < COT_N_HORIZONS; h++)
 		r->due_ns[h] = COT_NEVER;
+}
+
+struct cot_requests *cot_requests_create(void)
+{
+	struct cot_requests *r = calloc(1, sizeof(*r)); /* what is not used is not touched */
+
+	if (r)
+		begin(r);
 	return r;
+}
+
+void cot_requests_begin(struct cot_requests *r)
+{
+	memset(r, 0, sizeof(*r));
+	begin(r);
 }
 
 void cot_requests_destroy(struct cot_requests *r)

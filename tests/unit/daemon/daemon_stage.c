@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "daemon/log.h"
+#include "daemon/measure.h"
 
 struct daemon stage;
 
@@ -95,6 +96,7 @@ int stage_teardown(void **state)
 		(void)close(peer_fd);
 	peer_fd = -1;
 	end_search();
+	cot_measure_finish(&stage.roster);
 	cot_loop_finish(&stage.basis.loop);
 	return world_teardown(state);
 }

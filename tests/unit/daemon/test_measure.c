@@ -164,6 +164,36 @@ static void test_shown(void **state)
 	expect_shown("rate", "80%", 0, 0);
 }
 
+/* The next program gets what one that is gone has had, and finds nothing in it. */
+static void test_kept(void **state)
+{
+	struct tenant *next = stage_tenant(4, "next", NULL),
+		      *third = stage_tenant(5, "third", NULL);
+	struct cot_requests *first = t->requests;
+	struct cot_requests_window window;
+	uint64_t now_ns = cot_now_ns();
+
+	(void)state;
+	cot_requests_set_target(first, COT_NS_PER_US);
+	cot_requests_add(first, now_ns, COT_NEVER, 5000 * COT_NS_PER_US);
+	cot_measure_drop(t);
+	assert_null(t->requests);
+	cot_measure_drop(t);
+	assert_int_equal(stage.roster.n_spare, 1);
+	assert_true(cot_measure_begin(next));
+	assert_ptr_equal(next->requests, first);
+	assert_int_equal(stage.roster.n_spare, 0);
+	cot_requests_add(first, now_ns, COT_NEVER, 3000 * COT_NS_PER_US);
+	cot_requests_read(first, now_ns, COT_HORIZON_60S, &window);
+	assert_int_equal(window.service.n, 1);
+	assert_int_equal(window.service.n_missed, 0);
+	assert_true(cot_measure_begin(third));
+	assert_ptr_not_equal(third->requests, first);
+	cot_measure_finish(&stage.roster);
+	assert_null(next->requests);
+	assert_int_equal(stage.roster.n_spare, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -171,6 +201,7 @@ int main(void)
 		TEST(aim),
 		TEST(learned),
 		TEST(shown),
+		TEST(kept),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
