@@ -449,7 +449,7 @@ static json_t *show_ps(struct conns *conns, const char *schema)
 
 static json_t *show_stats(struct conns *conns, const char *schema)
 {
-	json_t *memory = cot_show_memory(); /* before this answer takes some */
+	json_t *memory = cot_show_memory(conns->roster); /* before this answer takes some */
 	json_t *o = show_ps(conns, schema);
 	const struct conn *c;
 	unsigned n = 0;

@@ -4,7 +4,9 @@
 
 #include "daemon/basis.h"
 #include "daemon/conn.h"
+#include "daemon/roster.h"
 #include "daemon/show_inside.h"
+#include "metrics/requests.h"
 
 json_t *cot_show_core(struct conns *conns)
 {
@@ -45,13 +47,15 @@ json_t *cot_show_core(struct conns *conns)
 #define HEAP mallinfo
 #endif
 
-json_t *cot_show_memory(void)
+json_t *cot_show_memory(const struct roster *r)
 {
 	struct HEAP heap = HEAP();
+	size_t kept = r->n_spare * cot_requests_size();
 	json_t *o = json_object();
 
-	put_number(o, "used_kb", (heap.uordblks + heap.hblkhd) / 1024);
-	put_number(o, "heap_kb", (heap.arena + heap.hblkhd) / 1024);
+	put_number(o, "used_kb", ((size_t)heap.uordblks + (size_t)heap.hblkhd - kept) / 1024);
+	put_number(o, "kept_kb", kept / 1024);
+	put_number(o, "heap_kb", ((size_t)heap.arena + (size_t)heap.hblkhd) / 1024);
 	return o;
 }
 

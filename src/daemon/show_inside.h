@@ -10,6 +10,7 @@
 struct conns;
 struct cot_account;
 struct cot_lateness;
+struct roster;
 struct pool;
 struct tenant;
 
@@ -63,8 +64,9 @@ char *cot_show_dump(json_t *o);
 
 json_t *cot_show_core(struct conns *conns);
 /* How late deadlines came; `own`: without what the daemon waited for a processor. */
-/* Of the daemon: what it has allocated, and what its allocator has of the machine for that. */
-json_t *cot_show_memory(void);
+/* Of the daemon: what it uses, what it keeps for later, and what its allocator has of the machine
+ * for that. */
+json_t *cot_show_memory(const struct roster *r);
 json_t *cot_show_timers(const struct cot_lateness *l);
 /* What users have of the daemon's tables. */
 json_t *cot_show_users(const struct cot_account *a);

@@ -66,6 +66,11 @@ void cot_requests_begin(struct cot_requests *r)
 	begin(r);
 }
 
+size_t cot_requests_size(void)
+{
+	return sizeof(struct cot_requests);
+}
+
 void cot_requests_destroy(struct cot_requests *r)
 {
 	free(r);

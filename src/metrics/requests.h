@@ -20,6 +20,7 @@
 
 #include <cotenant/words.h>
 #include <stdbool.h>
+#include <stddef.h>
 
 struct cot_requests;
 
@@ -31,6 +32,7 @@ struct cot_requests_window {
 
 struct cot_requests *cot_requests_create(void); /* NULL when out of memory */
 void cot_requests_destroy(struct cot_requests *r);
+size_t cot_requests_size(void); /* bytes of one */
 
 /* As from cot_requests_create(): for another program. */
 void cot_requests_begin(struct cot_requests *r);
