@@ -103,8 +103,9 @@ void cot_shim_count_pace_wait(uint64_t ns, bool failed)
 
 void cot_shim_count_gpu_wait(uint64_t ns)
 {
-	add(&counts.gpu_waits, 1);
-	add(&counts.gpu_wait_ns, ns);
+	atomic_store_explicit(&counts.gpu_waits, get(&counts.gpu_waits) + 1, memory_order_relaxed);
+	atomic_store_explicit(&counts.gpu_wait_ns, get(&counts.gpu_wait_ns) + ns,
+			      memory_order_relaxed);
 }
 
 void cot_shim_count_copy_wait(uint64_t ns)

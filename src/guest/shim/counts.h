@@ -49,7 +49,7 @@ void cot_shim_count_say_merged(void); /* to the log */
 void cot_shim_count_unmerged(enum cot_shim_why why);
 /* A copy, or a piece of one, that gave way. */
 void cot_shim_count_copy_wait(uint64_t ns);
-/* A thread of a measured program waited for the GPU. */
+/* A thread of a measured program waited for the GPU. One thread at a time. */
 void cot_shim_count_gpu_wait(uint64_t ns);
 void cot_shim_count_rewritten(unsigned n);
 void cot_shim_count_refused(unsigned reason); /* enum cot_reason */

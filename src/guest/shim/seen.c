@@ -19,6 +19,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct cot_bursts bursts;
 static uint64_t n_told;		       /* of bursts.n_unclear */
 static bool is_over;		       /* with the lock: a burst has ended */
+static uint32_t n_begun;	       /* with the lock: waits */
 static _Atomic uint64_t asks_since_ns; /* a thread asks again and again; 0: none does */
 
 static bool is_on(void)
@@ -165,11 +166,22 @@ void cot_shim_seen_order(CUstream stream, bool per_thread, CUevent after)
 
 /* ---- waits ---- */
 
+/* A look at the clock costs a fifth of what a request may: of so many waits one is timed, and not
+ * always the same one of a request that has several. */
+#define TIMED 4u
+
+/* With the lock. */
+static bool is_next_timed(void)
+{
+	return (uint32_t)(n_begun++ * 0x9e3779b1u) < UINT32_MAX / TIMED;
+}
+
 struct cot_shim_wait cot_shim_seen_stream(CUstream stream, bool per_thread)
 {
 	struct cot_shim_wait wait = {.context = 0};
 	struct cot_burst_stream *s;
 	struct cot_burst_id id;
+	bool is_timed;
 
 	if (COT_LIKELY(!is_busy()) || is_captured(stream, per_thread))
 		return wait;
@@ -178,35 +190,40 @@ struct cot_shim_wait cot_shim_seen_stream(CUstream stream, bool per_thread)
 	s = id.home ? cot_burst_find(&bursts, id) : NULL;
 	if (s)
 		wait.point = cot_burst_point(&bursts, s);
+	is_timed = is_next_timed();
 	end();
-	wait.begin_ns = cot_now_ns();
+	wait.begin_ns = is_timed ? cot_now_ns() : 0;
 	return wait;
 }
 
 struct cot_shim_wait cot_shim_seen_context(CUcontext context)
 {
 	struct cot_shim_wait wait = {.context = 0};
+	bool is_timed;
 
 	if (COT_LIKELY(!is_busy()))
 		return wait;
 	wait.context = context ? (uintptr_t)context : current();
 	begin();
 	wait.point = cot_burst_point_of_context(&bursts, wait.context);
+	is_timed = is_next_timed();
 	end();
-	wait.begin_ns = cot_now_ns();
+	wait.begin_ns = is_timed ? cot_now_ns() : 0;
 	return wait;
 }
 
 struct cot_shim_wait cot_shim_seen_event(CUevent event)
 {
 	struct cot_shim_wait wait = {.context = 0};
+	bool is_timed;
 
 	if (COT_LIKELY(!is_busy()))
 		return wait;
 	begin();
 	wait.point = cot_burst_recorded(&bursts, (uintptr_t)event);
+	is_timed = is_next_timed();
 	end();
-	wait.begin_ns = cot_now_ns();
+	wait.begin_ns = is_timed ? cot_now_ns() : 0;
 	return wait;
 }
 
@@ -216,18 +233,24 @@ void cot_shim_seen_asked(const struct cot_shim_wait *wait)
 {
 	uint64_t none = 0;
 
-	(void)atomic_compare_exchange_strong(&asks_since_ns, &none, wait->begin_ns);
+	if (!atomic_load_explicit(&asks_since_ns, memory_order_relaxed))
+		(void)atomic_compare_exchange_strong(
+			&asks_since_ns, &none, wait->begin_ns ? wait->begin_ns : cot_now_ns());
 }
 
+/* With the lock. */
 static void count_wait(const struct cot_shim_wait *wait, uint64_t now_ns)
 {
 	uint64_t since_ns = atomic_load_explicit(&asks_since_ns, memory_order_relaxed);
+	uint64_t ns = 0;
 
 	if (COT_UNLIKELY(since_ns))
 		since_ns = atomic_exchange(&asks_since_ns, 0);
-	if (!since_ns || since_ns > wait->begin_ns)
-		since_ns = wait->begin_ns;
-	cot_shim_count_gpu_wait(now_ns > since_ns ? now_ns - since_ns : 0);
+	if (since_ns)
+		ns = now_ns > since_ns ? now_ns - since_ns : 0;
+	else if (wait->begin_ns && now_ns > wait->begin_ns)
+		ns = (now_ns - wait->begin_ns) * TIMED;
+	cot_shim_count_gpu_wait(ns);
 }
 
 void cot_shim_seen_covered(const struct cot_shim_wait *wait)
@@ -235,8 +258,8 @@ void cot_shim_seen_covered(const struct cot_shim_wait *wait)
 	uint64_t now_ns = cot_now_ns();
 	bool over;
 
-	count_wait(wait, now_ns);
 	begin();
+	count_wait(wait, now_ns);
 	if (wait->context)
 		cot_burst_covered_context(&bursts, wait->context, wait->point, now_ns);
 	else

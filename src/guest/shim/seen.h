@@ -22,7 +22,7 @@ static inline void cot_shim_seen_put(CUstream stream, bool per_thread)
 struct cot_shim_wait {
 	struct cot_burst_point point; /* position 0: nothing */
 	uint64_t context;	      /* 0: of one stream */
-	uint64_t begin_ns;	      /* when the call was made */
+	uint64_t begin_ns;	      /* when the call was made; 0: this one is not timed */
 };
 
 struct cot_shim_wait cot_shim_seen_stream(CUstream stream, bool per_thread);
