@@ -33,6 +33,13 @@
 #define LAIUS_SIZES	   16u
 #define LAIUS_SERVICES_MAX 64u /* of others nothing is learned */
 
+/* Of about so many requests a fiftieth may begin too late, in parts of all; at first, when little
+ * is known, the third that does is too much. Our choices. */
+#define LAIUS_LATE_OF	 512u
+#define LAIUS_LATE_ALL	 65536u
+#define LAIUS_LATE_MOST	 (LAIUS_LATE_ALL / 50)
+#define LAIUS_LATE_FIRST (LAIUS_LATE_MOST - 5 * LAIUS_LATE_ALL / LAIUS_LATE_OF / 2)
+
 /* In which bandwidth is counted. */
 #define LAIUS_BYTES_PER_MB 1000000u
 /* Of batch programs between requests. Our choice. */
@@ -100,9 +107,10 @@ struct laius_flow {
 	 * first request since_ns is when the program joined. */
 	struct laius_need need, now;
 	uint64_t since_ns;
-	uint64_t raised_ns; /* when it was last found that more are needed */
-	uint32_t late;	    /* of the last ones, those that began too late for their target */
-	uint8_t times;	    /* its place in laius.times, and 1; 0: it has none */
+	uint64_t raised_ns;	 /* when it was last found that more are needed */
+	uint64_t apart_until_ns; /* batch programs stay apart, whatever is predicted */
+	uint32_t late;		 /* of the last ones, those that began too late for their target */
+	uint8_t times;		 /* its place in laius.times, and 1; 0: it has none */
 };
 
 /* Live: where a batch program's kernels may be, besides on its part: on [first, end) until

@@ -14,7 +14,7 @@ void cot_laius_renew(const struct cot_tenant *t)
 	own->cls = cls;
 	own->counts = false;
 	if (t->cls == COT_CLASS_LATENCY)
-		own->flow = (struct laius_flow){0};
+		own->flow = (struct laius_flow){.late = LAIUS_LATE_FIRST};
 	else
 		own->stay = (struct laius_stay){0};
 }

@@ -7,12 +7,10 @@
 #include "policy/shared.h"
 
 /* Our choices. */
-#define RAISE_NS  (100 * COT_NS_PER_MS) /* a queue that is there takes time to go */
-#define HARDLY	  16u
-#define WORST_NS  COT_NS_PER_S
-#define LATE_OF	  512u /* requests, about, of which so many may begin too late */
-#define LATE_ALL  65536u
-#define LATE_MOST (LATE_ALL / 50)
+#define RAISE_NS (100 * COT_NS_PER_MS) /* a queue that is there takes time to go */
+#define APART_NS (10 * COT_NS_PER_S)   /* what is found out by late requests holds for so long */
+#define HARDLY	 16u
+#define WORST_NS COT_NS_PER_S
 
 void cot_laius_joined(const struct cot_policy *p, const struct cot_tenant *t)
 {
@@ -96,24 +94,43 @@ uint32_t cot_laius_enough(const struct laius_deal *d, const struct cot_query *q)
 	return best; /* too late: as soon as it can be */
 }
 
-/* Measured: where too many begin too late, what was predicted to be enough is not. */
-static uint32_t with_late(const struct cot_policy *p, struct laius_flow *f,
-			  const struct cot_query *q, uint32_t sms)
+/* Measured: whether too many of the last ones began too late, so that what was predicted to be
+ * enough is not. */
+static bool are_late(const struct cot_policy *p, struct laius_flow *f, const struct cot_query *q)
 {
-	uint32_t most = q->plan->sms[q->plan->n_quotas - 1];
-
 	if (laius_query(q)->budget_ns >= cot_laius_slow_ns(p, q, least_quota(p, q, 0))) {
-		f->late -= (f->late + LATE_OF - 1) / LATE_OF;
-		return sms;
+		f->late -= (f->late + LAIUS_LATE_OF - 1) / LAIUS_LATE_OF;
+		return false;
 	}
-	f->late += (LATE_ALL - f->late) / LATE_OF;
-	if (f->late < LATE_MOST || p->now_ns < f->raised_ns + RAISE_NS)
-		return sms;
+	f->late += (LAIUS_LATE_ALL - f->late) / LAIUS_LATE_OF;
+	if (f->late < LAIUS_LATE_MOST || (f->raised_ns && p->now_ns < f->raised_ns + RAISE_NS))
+		return false;
 	f->raised_ns = p->now_ns;
 	f->late = 0;
-	sms = f->need.sms > sms ? f->need.sms : sms;
-	sms += sms / 4 + 1;
-	return sms < most ? sms : most;
+	return true;
+}
+
+/* So it needs more than that; where batch programs take turns with it on the same SMs, SMs of its
+ * own, where it is learned how long requests take. */
+static struct laius_need need_of(const struct laius_deal *d, struct laius_flow *f,
+				 const struct cot_query *q)
+{
+	struct laius_need need = {
+		.patience_us = (uint32_t)(patience_of(d->p, q) / COT_NS_PER_US),
+		.sms = q->plan->sms[least_quota(d->p, q, 0)],
+	};
+	uint32_t most = q->plan->sms[q->plan->n_quotas - 1];
+
+	if (are_late(d->p, f, q)) {
+		if (!d->apart && !d->quiet)
+			f->apart_until_ns = d->p->now_ns + APART_NS;
+		need.sms = f->need.sms > need.sms ? f->need.sms : need.sms;
+		need.sms += need.sms / 4 + 1;
+		need.sms = need.sms < most ? need.sms : most;
+	}
+	if (d->p->now_ns < f->apart_until_ns)
+		need.patience_us = 0;
+	return need;
 }
 
 static void worsen(struct laius_need *to, const struct laius_need *by)
@@ -124,16 +141,14 @@ static void worsen(struct laius_need *to, const struct laius_need *by)
 	to->sms = by->sms > to->sms ? by->sms : to->sms;
 }
 
-static void say_need(const struct cot_policy *p, const struct cot_query *q, uint64_t rate)
+static void say_need(const struct laius_deal *d, const struct cot_query *q, uint64_t rate)
 {
+	const struct cot_policy *p = d->p;
 	struct laius_flow *f = cot_laius_flow(q->tenant);
+	struct laius_need need = need_of(d, f, q);
 	uint64_t mb = rate / LAIUS_BYTES_PER_MB;
-	const struct laius_need need = {
-		.patience_us = (uint32_t)(patience_of(p, q) / COT_NS_PER_US),
-		.rate_mb = mb < UINT32_MAX ? (uint32_t)mb : UINT32_MAX,
-		.sms = with_late(p, f, q, q->plan->sms[least_quota(p, q, 0)]),
-	};
 
+	need.rate_mb = mb < UINT32_MAX ? (uint32_t)mb : UINT32_MAX;
 	if (p->now_ns - f->since_ns >= WORST_NS) {
 		f->need = f->now;
 		f->now = (struct laius_need){0};
@@ -149,5 +164,5 @@ void cot_laius_begun(const struct laius_deal *d, const struct cot_query *q, uint
 	struct laius_query *own = laius_query(q);
 
 	own->apart = (d->apart || d->quiet) && !cot_laius_stall_ns(d, q->plan->sms[quota]);
-	say_need(d->p, q, rate);
+	say_need(d, q, rate);
 }

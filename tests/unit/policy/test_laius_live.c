@@ -326,6 +326,31 @@ static void test_late(void **state)
 	}
 }
 
+/* Batch kernels are short, so that they take turns with requests; but these begin too late. Then
+ * they have SMs of their own, for ten seconds. */
+static void test_late_in_turns(void **state)
+{
+	struct bench *b = begin_unknown(4000);
+	unsigned i;
+
+	(void)state;
+	kernels(b, BATCH, MS, true);
+	requests(b, 50 * MS, 5);
+	expect_part(b, BATCH, 0, 0);
+	for (i = 1; i <= 3; i++) {
+		query(b, i, SERVICE, 5 * MS, &plan);
+		bench_run(b, takes_ns(b));
+		query_ends(b, i);
+		bench_run(b, 50 * MS);
+	}
+	assert_in_range(b->part[BATCH].n, 64, 112);
+	requests(b, 50 * MS, 100);
+	expect_part(b, BATCH, 0, 112);
+	requests(b, 50 * MS, 150);
+	expect_part(b, BATCH, 0, 0);
+	queries_end(b);
+}
+
 /* A late request has many SMs. That nobody knows what it moves is no reason to keep batch programs
  * off those SMs that the next ones do not need. */
 static void test_unknown_bandwidth(void **state)
@@ -439,6 +464,7 @@ int main(void)
 		cmocka_unit_test(test_slower_than_predicted),
 		cmocka_unit_test(test_what_many_take),
 		cmocka_unit_test(test_late),
+		cmocka_unit_test(test_late_in_turns),
 		cmocka_unit_test(test_unknown_bandwidth),
 		cmocka_unit_test(test_stopped_before),
 		cmocka_unit_test(test_two_services),
