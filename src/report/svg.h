@@ -29,8 +29,8 @@ struct cot_line_chart {
 	const char *title, *x_label, *y_label;
 	unsigned n_series;
 	const char *const *series; /* NULL: not in the legend; its colour is nobody's */
-	const unsigned *n_points; /* per series */
-	const double *const *x;	  /* [series][point] */
+	const unsigned *n_points;  /* per series */
+	const double *const *x;	   /* [series][point] */
 	const double *const *y;
 	const bool *dashed; /* per series; NULL: none */
 	bool markers;

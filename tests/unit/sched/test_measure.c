@@ -73,8 +73,9 @@ static struct cot_event window(enum cot_horizon horizon)
 
 static struct cot_event rate(uint64_t n_ended, uint64_t span_ns)
 {
-	return (struct cot_event){
-		.type = COT_EV_PROGRESS, .id = 1, .launches = {n_ended, span_ns, 77}};
+	return (struct cot_event){.type = COT_EV_PROGRESS,
+				  .id = 1,
+				  .launches = {.n = n_ended, .span_ns = span_ns, .at_ns = 77}};
 }
 
 static const struct cot_tenant *tenant(const struct bench *b)
