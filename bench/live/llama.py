@@ -39,7 +39,7 @@ WAYS = {
     "alone-parts": ("parts", ("--measure", "--sms", "50%"), None),
     "alone-quota": ("smguard", ("--measure", "--quota", "50%"), None),
 }
-SETTLE_S = {"slo": 9.0}
+SETTLE_S = {"slo": 20.0}
 
 
 def parse():
@@ -224,51 +224,59 @@ class Bench:
             raise Failed(f"{what} ended with status {child.returncode}: {process.tail(log, 800)}")
 
     def measure(self, name):
-        _, server_options, training_options = WAYS[name]
         folder = os.path.join(self.machine.folder, name)
         os.makedirs(folder)
-        way, children, out = self._way(name, folder), [], {}
+        way, children = self._way(name, folder), []
         began = time.monotonic()
         way.start()
         try:
-            if training_options is not None:
-                train, train_log = self._begin(way, name, "train", self.a.training_argv, training_options)
-                children.append(train)
-            if server_options is not None:
-                server = Server(self.a, free_port())
-                llm, llm_log = self._begin(way, name, "llm", [
-                    os.path.join(self.a.server_folder, "llama-server"), "-m", self.a.model, "--port", str(server.port),
-                    "-np", "1", "-c", "1024", "--no-webui", *self.a.server_options.split()], server_options)
-                children.append(llm)
-                self._await(llm, llm_log, server.is_ready, "llama-server")
-            if training_options is not None:
-                self._await(train, train_log, lambda: "training" in open(
-                    train_log, encoding="utf-8").read(), "the training")
-            if server_options is not None:
-                server.answer(0)
-                end = time.monotonic() + SETTLE_S.get(name, 0)
-                while time.monotonic() < end:
-                    server.answer(0)
-                    time.sleep(self.a.pause)
-            out["ready_s"] = round(time.monotonic() - began, 2)
-            if training_options is not None:
-                train.send_signal(signal.SIGUSR1)
-            if server_options is None:
-                time.sleep(self.a.seconds)
-            else:
-                out["llm"] = window(self.a, server, self.result["answers"])
+            return self._measure(way, name, children, began)
+        except Failed as e:
             if isinstance(way, ways.Cotenant):
-                out["cotenant"] = self.look(way)
-            process.end(children, END_S)
-            if training_options is not None:
-                out["training"] = self._training(train, train_log)
-            if server_options is not None:
-                with open(llm_log, encoding="utf-8", errors="replace") as f:
-                    out["llm_said"] = [line for line in f.read().splitlines()
-                                       if re.search(r"cotenant|CUDA|error|graph", line, re.I)][:40]
+                raise Failed(f"{e}\n{json.dumps(self.look(way))}") from None
+            raise
         finally:
             process.end(children, END_S)
             way.stop()
+
+    def _measure(self, way, name, children, began):
+        _, server_options, training_options = WAYS[name]
+        out = {}
+        if training_options is not None:
+            train, train_log = self._begin(way, name, "train", self.a.training_argv, training_options)
+            children.append(train)
+        if server_options is not None:
+            server = Server(self.a, free_port())
+            llm, llm_log = self._begin(way, name, "llm", [
+                os.path.join(self.a.server_folder, "llama-server"), "-m", self.a.model, "--port", str(server.port),
+                "-np", "1", "-c", "1024", "--no-webui", *self.a.server_options.split()], server_options)
+            children.append(llm)
+            self._await(llm, llm_log, server.is_ready, "llama-server")
+        if training_options is not None:
+            self._await(train, train_log, lambda: "training" in open(
+                train_log, encoding="utf-8").read(), "the training")
+        if server_options is not None:
+            server.answer(0)
+            end = time.monotonic() + SETTLE_S.get(name, 0)
+            while time.monotonic() < end:
+                server.answer(0)
+                time.sleep(self.a.pause)
+        out["ready_s"] = round(time.monotonic() - began, 2)
+        if training_options is not None:
+            train.send_signal(signal.SIGUSR1)
+        if server_options is None:
+            time.sleep(self.a.seconds)
+        else:
+            out["llm"] = window(self.a, server, self.result["answers"])
+        if isinstance(way, ways.Cotenant):
+            out["cotenant"] = self.look(way)
+        process.end(children, END_S)
+        if training_options is not None:
+            out["training"] = self._training(train, train_log)
+        if server_options is not None:
+            with open(llm_log, encoding="utf-8", errors="replace") as f:
+                out["llm_said"] = [line for line in f.read().splitlines()
+                                   if re.search(r"cotenant|CUDA|error|graph", line, re.I)][:40]
         return out
 
     def _training(self, child, log):

@@ -81,6 +81,7 @@ ROWS = [
     ("docs/how-to/containers.md", r"^podman ", None, "needs podman, an image and a GPU; test_live_container makes a container"),
     ("docs/how-to/inspect.md", r"/usr/local/lib/\S+", "build/bin/kernels-run", "PyTorch is not here"),
     ("docs/how-to/llama-vllm.md", r"\./libggml-cuda\.so", "build/bin/kernels-run", "llama.cpp is not here"),
+    ("docs/how-to/llama-vllm.md", r"^(bench/live/llama\.py) .*", r"\1 --help", "llama.cpp, PyTorch and a GPU are not here"),
     ("docs/how-to/operate.md", r"^(bench/live/\w+\.py) --out \S+", r"\1 --help",
      "needs a GPU and minutes; test_live_checks runs it on the emulated one"),
     ("docs/how-to/operate.md", r"^srun", None, "needs root and Slurm; integration_slurm does it where they are"),
