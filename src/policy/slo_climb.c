@@ -222,7 +222,8 @@ static bool is_missing(struct slo_climb *c, const struct slo_use *use, uint64_t 
 	return !is_costly(c, use) && now_ns - c->missing_since_ns >= MISSING_NS;
 }
 
-/* 10 s over the target; another ten before a costly step, unless it is no chance. */
+/* 10 s over the target; another ten before a costly step, unless the target is a shorter one: what
+ * was measured before it says enough. */
 static bool is_near(struct slo_climb *c, const struct slo_use *use, uint64_t now_ns)
 {
 	if (!use->slow_sure)
@@ -233,7 +234,8 @@ static bool is_near(struct slo_climb *c, const struct slo_use *use, uint64_t now
 	}
 	if (!c->near_since_ns)
 		c->near_since_ns = now_ns;
-	return !is_costly(c, use) || use->slow_low > MISS || now_ns - c->near_since_ns >= COSTLY_NS;
+	return !is_costly(c, use) || (c->tightened && use->slow_low > MISS) ||
+	       now_ns - c->near_since_ns >= COSTLY_NS;
 }
 
 /* ---- up ---- */
