@@ -30,7 +30,7 @@ static uint64_t target_ns(const struct cot_tenant *t)
 /* How much of its target it would use with nobody beside it, in 1/1000; 0: not known. */
 static uint32_t alone(const struct cot_tenant *t)
 {
-	uint64_t ns = slo_of(t)->n_alone ? target_ns(t) : 0;
+	uint64_t ns = target_ns(t);
 
 	return ns ? (uint32_t)(slo_of(t)->alone_p99_us * COT_NS_PER_MS / ns) : 0;
 }

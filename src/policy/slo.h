@@ -253,7 +253,7 @@ struct slo_tenant {
 	uint64_t rate, best_rate;
 	uint64_t alone_ns;     /* when it was last measured alone; 0: not in this run */
 	uint32_t alone_load;   /* requests in 10 s at that time */
-	uint16_t n_alone;      /* how often it was; 0: what is known is no less than alone */
+	uint16_t n_alone;      /* how often it was */
 	uint16_t pieces;       /* of a batch program with a rate: so many of the GPU it needs */
 	uint64_t pieces_ns;    /* since when */
 	struct cot_target aim; /* its target, */
@@ -315,7 +315,7 @@ void cot_slo_place_rate(const struct cot_policy *p, struct cot_tenant *t);
 /* ---- what is learned (slo_learn.c) ---- */
 
 /* Kinds of lessons. */
-/* Key of a latency program: p99 alone, p50 alone, load, time of a launch; 1: it may be less. */
+/* Key of a latency program: p99 alone, p50 alone, load, time of a launch. */
 #define SLO_LESSON_ALONE 0x736c6f01u
 #define SLO_LESSON_RATE	 0x736c6f02u /* key of a program: its best rate, low and high half */
 #define SLO_LESSON_MIX	 0x736c6f20u /* + topology: struct slo_result, key of two programs */
@@ -340,8 +340,6 @@ void cot_slo_learn_waits(struct cot_tenant *t);
 void cot_slo_learn_alone(struct cot_policy *p, struct cot_tenant *t, const struct cot_window *w);
 /* What earlier runs knew of it. */
 void cot_slo_learn_recall(const struct cot_policy *p, struct cot_tenant *t);
-/* Its p99, beside others, is so far below its target that it does not matter what it is alone. */
-bool cot_slo_is_far_below(const struct cot_tenant *t);
 /* A time alone that was measured so often is known. */
 #define SLO_ALONE_OFTEN 2u
 /* Writes a result down for each latency program with each batch program on the GPU. */

@@ -1,9 +1,6 @@
 #include "base/rng.h"
 #include "policy/slo.h"
 
-/* In 1/1000 of the target: our choice. */
-#define FAR_BELOW 600u
-
 /* A figure that differs by less than a twentieth is no news. */
 static bool is_near(uint64_t a, uint64_t b)
 {
@@ -27,15 +24,14 @@ static void write_alone(struct cot_policy *p, const struct cot_tenant *t)
 	struct cot_lesson l = {
 		.key = t->key,
 		.kind = SLO_LESSON_ALONE,
-		.value = {own->alone_p99_us, own->alone_p50_us, own->load, own->launch_us,
-			  !own->n_alone},
+		.value = {own->alone_p99_us, own->alone_p50_us, own->load, own->launch_us},
 	};
 	const struct cot_lesson *known = cot_lesson_find(p, l.key, l.kind);
 
 	if (!t->key ||
 	    (known && is_near(known->value[0], l.value[0]) &&
 	     is_near(known->value[1], l.value[1]) && is_near(known->value[2], l.value[2]) &&
-	     is_near(known->value[3], l.value[3]) && known->value[4] == l.value[4]))
+	     is_near(known->value[3], l.value[3])))
 		return;
 	(void)cot_learn(p, &l);
 }
@@ -78,22 +74,6 @@ static uint32_t time_of_a_launch(const struct slo_tenant *own, const struct cot_
 	return n && busy_us / n < UINT32_MAX ? (uint32_t)(busy_us / n) : 0;
 }
 
-bool cot_slo_is_far_below(const struct cot_tenant *t)
-{
-	const struct cot_times *times = cot_slo_window_times(&t->windows[COT_HORIZON_10S]);
-
-	return t->target.kind == COT_TARGET_P99 && times->n >= SLO_ENOUGH &&
-	       times->p99_ns / COT_NS_PER_US * 1000 <= (uint64_t)t->target.amount * FAR_BELOW;
-}
-
-/* Beside others it takes no less long than alone. Where that is good enough nobody has to be quiet
- * to know more. */
-static void bound_alone(struct slo_tenant *own, const struct cot_window *w)
-{
-	own->alone_p99_us = in_us(cot_slo_window_times(w)->p99_ns);
-	own->alone_p50_us = in_us(w->service.p50_ns);
-}
-
 void cot_slo_learn_requests(struct cot_policy *p, struct cot_tenant *t, const struct cot_window *w,
 			    bool alone)
 {
@@ -116,8 +96,6 @@ void cot_slo_learn_requests(struct cot_policy *p, struct cot_tenant *t, const st
 	/* Nobody is quicker beside others than alone. */
 	else if (own->alone_p99_us > in_us(times->p99_ns))
 		own->alone_p99_us = in_us(times->p99_ns);
-	else if (!own->alone_p99_us && cot_slo_is_far_below(t))
-		bound_alone(own, w);
 }
 
 /* In 1000 requests: each waits, or nearly. */
@@ -199,8 +177,8 @@ void cot_slo_learn_recall(const struct cot_policy *p, struct cot_tenant *t)
 		own->alone_p50_us = alone->value[1];
 		own->load = own->alone_load = alone->value[2];
 		own->launch_us = alone->value[3];
-		own->alone_ns = alone->value[4] ? 0 : p->now_ns + 1;
-		own->n_alone = alone->value[4] ? 0 : SLO_ALONE_OFTEN;
+		own->alone_ns = p->now_ns + 1;
+		own->n_alone = SLO_ALONE_OFTEN;
 	}
 	if (rate)
 		own->best_rate = rate->value[0] | (uint64_t)rate->value[1] << 32;

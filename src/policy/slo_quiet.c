@@ -67,9 +67,9 @@ static uint64_t due_ns(const struct cot_tenant *t)
 {
 	const struct slo_tenant *own = slo_of(t);
 
-	if (t->target.kind == COT_TARGET_P99 && (own->n_alone || cot_slo_is_far_below(t)))
+	if (t->target.kind == COT_TARGET_P99 && own->alone_p99_us)
 		return COT_NEVER;
-	if (!own->alone_ns || t->target.kind == COT_TARGET_P99)
+	if (!own->alone_ns)
 		return 0;
 	if (own->n_alone < SLO_ALONE_OFTEN || is_other_load(t))
 		return own->alone_ns + AGAIN_NS;

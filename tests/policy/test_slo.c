@@ -569,24 +569,6 @@ static void begin_again(void)
 				  (struct cot_event){.type = COT_EV_LESSON, .lesson = lessons[i]});
 }
 
-/* Nobody is quiet for a target that is kept by far: what requests take beside others is as good. A
- * shorter target is worth a moment, also in the next run. */
-static void test_no_moment_for_a_target_far_away(void **state)
-{
-	(void)state;
-	pools(4000);
-	slo_bench_load(sb, 100, 1000);
-	slo_bench_run(sb, 60 * S);
-	assert_int_equal(slo_bench_fact(sb, SERVER, "quiet moments"), 0);
-	begin_again();
-	pools(1600);
-	slo_bench_load(sb, 100, 1000);
-	slo_bench_run(sb, 40 * S);
-	assert_int_equal(slo_bench_fact(sb, SERVER, "quiet moments"), 1);
-	slo_bench_run(sb, 60 * S);
-	assert_int_equal(slo_bench_fact(sb, SERVER, "quiet moments"), 1);
-}
-
 /* A time alone that is known is not measured again at once. */
 static void test_recalls_the_time_alone(void **state)
 {
@@ -789,7 +771,6 @@ int main(void)
 		SLO_TEST(test_slowdown_in_parts),
 		SLO_TEST(test_slowdown_waits_for_who_starts),
 		SLO_TEST(test_slowdown_of_one_that_was_alone),
-		SLO_TEST(test_no_moment_for_a_target_far_away),
 		SLO_TEST(test_rate_of_a_batch_program),
 		SLO_TEST(test_goes_on_where_parts_are_found),
 		SLO_TEST(test_goes_on_where_slices_are_found),
