@@ -50,16 +50,17 @@ static bool is_expected(const struct cot_policy *p, const struct cot_tenant *t, 
 static bool is_at_work(const struct cot_policy *p, const struct cot_tenant *t, uint64_t *wake_ns)
 {
 	const struct laius_stay *s = cot_laius_stay(t);
-	uint64_t since_ns = t->launches.at_ns > s->free_ns ? t->launches.at_ns : s->free_ns;
+	uint64_t told_ns = t->launches.at_ns + (t->launches.n ? TOLD_NS : REST_NS);
+	uint64_t until_ns = s->free_ns + REST_NS;
 
 	if (!policy_lingers(p, t, s->idle_ns, p->config->linger_ns, wake_ns))
 		return false;
 	if (!t->launches.at_ns || !s->free_ns)
 		return true;
-	since_ns += t->launches.n ? TOLD_NS : REST_NS;
-	if (since_ns <= p->now_ns)
+	until_ns = until_ns > told_ns ? until_ns : told_ns;
+	if (until_ns <= p->now_ns)
 		return false;
-	policy_earlier(wake_ns, since_ns);
+	policy_earlier(wake_ns, until_ns);
 	return true;
 }
 
