@@ -134,19 +134,6 @@ struct cot_window {
 	uint64_t at_ns;		   /* when it was delivered; 0 = never. The core fills it in */
 };
 
-/* How fast a tenant gets on, to be compared with itself: no two programs launch the same. */
-struct cot_launches {
-	uint64_t n; /* of kernels, that ended within the last span_ns */
-	uint64_t span_ns;
-	uint64_t at_ns; /* when it was delivered; 0 = never. The core fills it in */
-	/*
-	 * Of a tenant whose requests are measured: how often a thread of it waited for the GPU
-	 * meanwhile, and how long, all together. What a request takes and is not waited for is
-	 * its program's own time. 0, 0: not known, or it learns of the end in other ways.
-	 */
-	uint64_t n_waits, waited_ns;
-};
-
 /*
  * How a tenant would do on a part of so many SMs, with nobody beside it: a row of a table that the
  * host has from models or earlier runs. A guess to begin with, not a measurement.

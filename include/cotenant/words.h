@@ -1,7 +1,7 @@
 /*
  * What the daemon, the library, the command line, the simulator and policies have in common: times,
- * bounds, classes, modes, shares, targets and times of requests. Part of policy.h; constants and
- * plain structs only.
+ * bounds, classes, modes, shares, targets, times of requests and counts of launches. Part of
+ * policy.h; constants and plain structs only.
  */
 #ifndef COTENANT_WORDS_H
 #define COTENANT_WORDS_H
@@ -95,6 +95,19 @@ struct cot_times {
 	uint64_t n_missed; /* took longer than the target was when they ended */
 	uint64_t p50_ns, p95_ns,
 		p99_ns; /* nearest rank; see src/metrics/requests.h for the error */
+};
+
+/* How fast a tenant gets on, to be compared with itself: no two programs launch the same. */
+struct cot_launches {
+	uint64_t n; /* of kernels, that ended within the last span_ns */
+	uint64_t span_ns;
+	uint64_t at_ns; /* when it was delivered; 0 = never. The core fills it in */
+	/*
+	 * Of a tenant whose requests are measured: how often a thread of it waited for the GPU
+	 * meanwhile, and how long, all together. What a request takes and is not waited for is
+	 * its program's own time. 0, 0: not known, or it learns of the end in other ways.
+	 */
+	uint64_t n_waits, waited_ns;
 };
 
 #endif
