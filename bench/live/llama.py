@@ -215,7 +215,9 @@ class Bench:
             argv = [*self.machine.tools.cotenant, "run", "--required", "--class", role, "--name", program, *options, "--",
                     *argv]
         log = os.path.join(self.machine.folder, f"{name}.{program}.log")
-        return process.spawn(argv, way.env, log), log
+        # Under control a program sees one GPU; without, llama.cpp would lay its model over all.
+        env = way.env if isinstance(way, ways.Cotenant) else {**way.env, "CUDA_VISIBLE_DEVICES": "0"}
+        return process.spawn(argv, env, log), log
 
     def _await(self, child, log, is_ready, what):
         if not process.wait_for(lambda: child.poll() is not None or is_ready(), READY_S, 0.02):
