@@ -59,6 +59,10 @@ lines = {o["name"]: o for o in map(json.loads, open(sys.argv[1] + "/sets.jsonl")
 for name in ("vectorAdd/1*8", "nn/33*1", "bfs/500*1", "matrixMul/66*1"):
     assert lines[name]["apart"]["s"] > lines[name]["apart"]["issued_s"] > 0, name
     assert ("merged" in lines[name]) == (name == "vectorAdd/1*8")
+# What the model says hangs on times of this machine; the table says the same.
+table = open(sys.argv[1] + "/table.md").read().splitlines()
+for name, row in sets.items():
+    line = next(text for text in table if text.startswith(f"| {name} |"))
+    assert f"| {'together' if row['model_consolidates'] else 'apart'} |" in line, line
 PYTHON
-grep -q '^| nn/33\*3 | .* | together |' "$work/o/table.md" || fail "$(cat "$work/o/table.md")"
 finish
