@@ -9,4 +9,11 @@
 
 #include <cmocka.h>
 
+/* Whether a sanitizer is compiled in: all is several times as slow, and malloc is another. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define COT_SANITIZED 1
+#else
+#define COT_SANITIZED 0
+#endif
+
 #endif

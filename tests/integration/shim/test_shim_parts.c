@@ -466,7 +466,8 @@ static void test_a_flood_of_orders(void **state)
 	}
 	used_ns = shim_ns() - used_ns;
 	assert_true(n_answers <= n_orders && n_busy <= n_answers);
-	assert_true(used_ns < (now_ns() - begin_ns) / 2);
+	/* A tenth, as a rule; five times that under a sanitizer, which says nothing of the shim. */
+	assert_true(COT_SANITIZED || used_ns < (now_ns() - begin_ns) / 2);
 	ask(72, 24);
 	do
 		expect(COT_MSG_PLACED);

@@ -8,7 +8,7 @@
 #include "test.h"
 
 #define N_DRAWN 48u
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if COT_SANITIZED
 #define N_PLAYED 2u /* ten times as slow */
 #else
 #define N_PLAYED 24u
