@@ -515,7 +515,8 @@ class DryRuns(unittest.TestCase):
         self.assertEqual(windows["mps"][1], ["mps@0.5+B1", "mps@0.5+B2", "mps@0.5+B3"])
         self.assertIn("bert-train", windows["mps"][0])
         cases = {(c["beside"][0], c["factor"]) for c in self.result()["cases"] if "slo" in c["ways"]}
-        self.assertLessEqual(cases, {(spec, factor) for spec in ("resnet-train", "gpt2-train") for factor in (1.1, 1.3)})
+        self.assertLessEqual(cases, {(spec, factor)
+                             for spec in ("resnet-train", "gpt2-train") for factor in (1.1, 1.3)})
         with open(os.path.join(self.out, "table.md")) as f:
             self.assertRegex(f.read(), r"gpt at 0.5, 1.3x +\| slo +\| [0-2] of [12] ")
 
