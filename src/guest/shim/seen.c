@@ -176,12 +176,20 @@ static bool is_next_timed(void)
 	return (uint32_t)(n_begun++ * 0x9e3779b1u) < UINT32_MAX / TIMED;
 }
 
+/* Ends what is done with the lock, and begins the wait. */
+static void begin_wait(struct cot_shim_wait *wait)
+{
+	bool is_timed = is_next_timed();
+
+	end();
+	wait->begin_ns = is_timed ? cot_now_ns() : 0;
+}
+
 struct cot_shim_wait cot_shim_seen_stream(CUstream stream, bool per_thread)
 {
 	struct cot_shim_wait wait = {.context = 0};
 	struct cot_burst_stream *s;
 	struct cot_burst_id id;
-	bool is_timed;
 
 	if (COT_LIKELY(!is_busy()) || is_captured(stream, per_thread))
 		return wait;
@@ -190,40 +198,32 @@ struct cot_shim_wait cot_shim_seen_stream(CUstream stream, bool per_thread)
 	s = id.home ? cot_burst_find(&bursts, id) : NULL;
 	if (s)
 		wait.point = cot_burst_point(&bursts, s);
-	is_timed = is_next_timed();
-	end();
-	wait.begin_ns = is_timed ? cot_now_ns() : 0;
+	begin_wait(&wait);
 	return wait;
 }
 
 struct cot_shim_wait cot_shim_seen_context(CUcontext context)
 {
 	struct cot_shim_wait wait = {.context = 0};
-	bool is_timed;
 
 	if (COT_LIKELY(!is_busy()))
 		return wait;
 	wait.context = context ? (uintptr_t)context : current();
 	begin();
 	wait.point = cot_burst_point_of_context(&bursts, wait.context);
-	is_timed = is_next_timed();
-	end();
-	wait.begin_ns = is_timed ? cot_now_ns() : 0;
+	begin_wait(&wait);
 	return wait;
 }
 
 struct cot_shim_wait cot_shim_seen_event(CUevent event)
 {
 	struct cot_shim_wait wait = {.context = 0};
-	bool is_timed;
 
 	if (COT_LIKELY(!is_busy()))
 		return wait;
 	begin();
 	wait.point = cot_burst_recorded(&bursts, (uintptr_t)event);
-	is_timed = is_next_timed();
-	end();
-	wait.begin_ns = is_timed ? cot_now_ns() : 0;
+	begin_wait(&wait);
 	return wait;
 }
 
