@@ -506,19 +506,21 @@ class DryRuns(unittest.TestCase):
         self.assertIn("c1.slo-learned-parts.r1 (no case is for parts)", self.run_it(*some))
 
     def test_batch_programs_in_turn(self):
-        self.run_it("--together", "--factors", "1.3,1.1", "--settle", "0.1", "--ways", "slo,mps",
-                    "--only", "gpt.alone,gpt.slo-1,gpt.slo-3,gpt.mps")
-        # Of what was measured: on a busy machine a window may be set aside, so that it makes no case.
-        windows = {c["start"]: (c["batch"], [w["label"] for w in c["windows"]]) for c in self.result()["cells"]}
-        for start, spec in ("slo-1", "resnet-train"), ("slo-3", "gpt2-train"):
-            self.assertEqual(windows[start], ([spec], ["slo1.3@0.5+B1", "slo1.1@0.5+B1"]))
-        self.assertEqual(windows["mps"][1], ["mps@0.5+B1", "mps@0.5+B2", "mps@0.5+B3"])
-        self.assertIn("bert-train", windows["mps"][0])
-        cases = {(c["beside"][0], c["factor"]) for c in self.result()["cases"] if "slo" in c["ways"]}
-        self.assertLessEqual(cases, {(spec, factor)
-                             for spec in ("resnet-train", "gpt2-train") for factor in (1.1, 1.3)})
+        expected = {(spec, factor) for spec in ("resnet-train", "gpt2-train") for factor in (1.1, 1.3)}
+        # On a busy machine a window may be set aside, so that it makes no case.
+        for again in (), ("--again",), ("--again",):
+            self.run_it("--together", "--factors", "1.3,1.1", "--settle", "0.1", "--ways", "slo,mps",
+                        "--only", "gpt.alone,gpt.slo-1,gpt.slo-3,gpt.mps", *again)
+            cases = {(c["beside"][0], c["factor"]): c["ways"] for c in self.result()["cases"]}
+            if {key for key, ways in cases.items() if "slo" in ways} == expected and ("bert-train", 1.3) in cases:
+                break
+        self.assertEqual({key for key, ways in cases.items() if "slo" in ways}, expected)
+        self.assertIn("mps", cases["bert-train", 1.3])
+        windows = {c["start"]: [w["label"] for w in c["windows"]] for c in self.result()["cells"]}
+        self.assertEqual(windows["slo-1"], ["slo1.3@0.5+B1", "slo1.1@0.5+B1"])
+        self.assertEqual(windows["mps"], ["mps@0.5+B1", "mps@0.5+B2", "mps@0.5+B3"])
         with open(os.path.join(self.out, "table.md")) as f:
-            self.assertRegex(f.read(), r"gpt at 0.5, 1.3x +\| slo +\| [0-2] of [12] ")
+            self.assertRegex(f.read(), r"gpt at 0.5, 1.3x +\| slo +\| [0-2] of 2 ")
 
     def test_nothing_without_what_it_needs(self):
         self.assertIn("c1.pools.r0 (needs c1.alone)", self.run_it("--only", "c1.pools", "--loads", "0.6"))

@@ -6,6 +6,7 @@
 #include "parts_stage.h"
 
 #define FLOOD_NS 300000000ull
+#define N_SINGLE 30u
 
 static uint64_t now_ns(void)
 {
@@ -447,11 +448,24 @@ static uint64_t shim_ns(void)
 	return sum;
 }
 
+/* What an order costs the shim's threads that is answered before the next one comes. */
+static uint64_t one_order_ns(void)
+{
+	uint64_t used_ns = shim_ns();
+	unsigned i;
+
+	for (i = 0; i < N_SINGLE; i++)
+		placed(8 * (i % 15), 8);
+	return (shim_ns() - used_ns) / N_SINGLE;
+}
+
 /* A daemon that asks for ever new parts: the shim makes some of them, is not kept busy with it, and
- * the last one comes. */
+ * the last one comes. Orders that others overtake cost next to nothing, whatever slows all of it.
+ */
 static void test_a_flood_of_orders(void **state)
 {
-	uint64_t begin_ns = now_ns(), until_ns = begin_ns + FLOOD_NS, used_ns = shim_ns();
+	uint64_t one_ns = one_order_ns(), begin_ns = now_ns(), until_ns = begin_ns + FLOOD_NS;
+	uint64_t used_ns = shim_ns();
 	unsigned i, n_orders = 0, n_answers = 0, n_busy = 0;
 
 	(void)state;
@@ -465,8 +479,9 @@ static void test_a_flood_of_orders(void **state)
 		usleep(1000);
 	}
 	used_ns = shim_ns() - used_ns;
-	assert_true(n_answers <= n_orders && n_busy <= n_answers);
-	/* A tenth, as a rule; five times that under a sanitizer, which says nothing of the shim. */
+	assert_true(n_answers <= n_orders / 4 && n_busy <= n_answers);
+	assert_true(used_ns < 3 * one_ns * n_answers);
+	/* A tenth, as a rule; five times that under a sanitizer. */
 	assert_true(COT_SANITIZED || used_ns < (now_ns() - begin_ns) / 2);
 	ask(72, 24);
 	do
