@@ -3,9 +3,9 @@
  * on, and the launch of a kernel that was not rewritten, with the shim switched off, on, with the
  * program on a part of the GPU, paced there, measured, and there with the daemon told of its
  * queries; and a request of one launch and one
- * question whether it is done. Behind it is a driver that does nothing (bench/shim/driver.c).
- * Each number is the smallest of several runs, since everything else on the machine can only add to
- * it.
+ * question whether it is done, or one wait. Behind it is a driver that does nothing
+ * (bench/shim/driver.c). Each number is the smallest of several runs, since everything else on the
+ * machine can only add to it.
  *
  *     bench_shim [--calls N]
  */
@@ -35,7 +35,7 @@ typedef __typeof__(cuStreamQuery) query_fn;
 
 struct library {
 	launch_fn *launch;
-	query_fn *query;
+	query_fn *query, *wait;
 	__typeof__(cuCtxGetDevice) *passed;
 	__typeof__(cuInit) *init;
 	__typeof__(cuGetProcAddress) *proc;
@@ -68,6 +68,7 @@ static struct library open_library(const char *path)
 	}
 	*(void **)&l.launch = symbol(handle, "cuLaunchKernel");
 	*(void **)&l.query = symbol(handle, "cuStreamQuery");
+	*(void **)&l.wait = symbol(handle, "cuStreamSynchronize");
 	*(void **)&l.passed = symbol(handle, "cuCtxGetDevice");
 	*(void **)&l.init = symbol(handle, "cuInit");
 	*(void **)&l.proc = symbol(handle, "cuGetProcAddress");
@@ -128,7 +129,8 @@ static double time_passed(const struct library *l)
 	return (now_ns() - begin) / n_calls;
 }
 
-static double time_requests(const struct library *l)
+/* `done` asks or waits until it is done. */
+static double time_requests(const struct library *l, query_fn *done)
 {
 	void *params[1] = {NULL};
 	double begin = now_ns();
@@ -137,7 +139,7 @@ static double time_requests(const struct library *l)
 	for (i = 0; i < n_calls; i++) {
 		sink = l->launch((CUfunction)functions[i % FUNCTIONS], 1, 1, 1, 256, 1, 1, 0,
 				 STREAM, params, NULL);
-		sink = l->query(STREAM);
+		sink = done(STREAM);
 	}
 	return (now_ns() - begin) / n_calls;
 }
@@ -171,7 +173,7 @@ static void time_apart(const struct library *l, double *ret_begin, double *ret_a
 
 struct times {
 	double passed, query, launch, found; /* found: by cuGetProcAddress */
-	double request, told_begin, told_all;
+	double request, waited, told_begin, told_all;
 	unsigned long n_seen;
 };
 
@@ -228,7 +230,8 @@ static struct times measure(const char *path)
 		least(&t.query, time_queries(l.query), i);
 		least(&t.found, time_launches(found), i);
 		least(&t.passed, time_passed(&l), i);
-		least(&t.request, time_requests(&l), i);
+		least(&t.request, time_requests(&l, l.query), i);
+		least(&t.waited, time_requests(&l, l.wait), i);
 	}
 	time_apart(&l, &t.told_begin, &t.told_all);
 	t.n_seen = n_seen;
@@ -360,10 +363,11 @@ static struct times measure_on_part(struct wish wish)
 
 static void show(const char *what, struct times t, struct times plain)
 {
-	printf("%-18s %6.1f %+6.1f  %6.1f %+6.1f  %6.1f %+6.1f  %6.1f %+6.1f  %6.1f %+6.1f\n", what,
-	       t.passed, t.passed - plain.passed, t.query, t.query - plain.query, t.launch,
+	printf("%-18s %6.1f %+6.1f  %6.1f %+6.1f  %6.1f %+6.1f  %6.1f %+6.1f  %6.1f %+6.1f  "
+	       "%6.1f %+6.1f\n",
+	       what, t.passed, t.passed - plain.passed, t.query, t.query - plain.query, t.launch,
 	       t.launch - plain.launch, t.found, t.found - plain.found, t.request,
-	       t.request - plain.request);
+	       t.request - plain.request, t.waited, t.waited - plain.waited);
 }
 
 int main(int argc, char **argv)
@@ -391,7 +395,7 @@ int main(int argc, char **argv)
 		return 1;
 	}
 	printf("ns per call        passed on      question       launch         by address     "
-	       "request\n");
+	       "request        with a wait\n");
 	show("driver alone", plain, plain);
 	show("shim, switched off", off, plain);
 	show("shim, switched on", on, plain);

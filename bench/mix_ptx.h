@@ -29,8 +29,9 @@
 	"}\n"
 
 /* words[i] = words[i] * 1664525 + 1013904223, `rounds` times. */
-#define MIX_PTX                                                                                 \
-	MIX_PTX_ENTRY("mix",                                                                    \
+#define MIX_PTX MIX_PTX_NAMED("mix")
+#define MIX_PTX_NAMED(name)                                                                     \
+	MIX_PTX_ENTRY(name,                                                                     \
 	"  mov.u32 %r8, 0;\n"                                                                   \
 	"round:\n"                                                                              \
 	"  mad.lo.u32 %r7, %r7, 1664525, 1013904223;\n"                                         \

@@ -4,10 +4,10 @@
  * of JSON: how long a launch with its wait took, and whether the words are right.
  *
  *   copies [--seconds S] [--blocks N] [--rounds N] [--seed N] [--at UNIX_SECONDS] [--depth N]
- *          [--streams N]
+ *          [--streams N] [--kernels 1|4]
  *
  * --at: begin then, as the other copies; --depth: launches in each stream before all are waited
- * for.
+ * for; --kernels 4: of four kernels alike, one in each stream in turn.
  */
 #include <dlfcn.h>
 #include <stdint.h>
@@ -22,11 +22,15 @@
 #define BLOCKS_MAX  4096u
 #define STREAMS_MAX 16u
 #define TIMES_MAX   (1u << 20)
+#define KERNELS	    4u
 
 typedef unsigned long long pointer;
 typedef struct handle *handle;
 
-static const char text[] = MIX_PTX_HEAD("sm_70") MIX_PTX;
+static const char of_one[] = MIX_PTX_HEAD("sm_70") MIX_PTX;
+static const char of_four[] = MIX_PTX_HEAD("sm_70") MIX_PTX MIX_PTX_NAMED("mix2")
+	MIX_PTX_NAMED("mix3") MIX_PTX_NAMED("mix4");
+static const char *const names[KERNELS] = {"mix", "mix2", "mix3", "mix4"};
 
 #define CALLS(F)                                                                               \
 	F(cuInit, (unsigned))                                                                  \
@@ -114,18 +118,21 @@ int main(int argc, char **argv)
 	uint32_t seed = (uint32_t)option(argc, argv, "--seed", 1), by = 1, plus = 0;
 	double at = option(argc, argv, "--at", 0), end, begin, since, late;
 	struct timespec pause = {0, 1000000};
-	handle context, module, function, streams[STREAMS_MAX];
+	unsigned n_kernels = (unsigned)option(argc, argv, "--kernels", 1);
+	handle context, module, functions[KERNELS], streams[STREAMS_MAX];
 	pointer d[STREAMS_MAX];
 
-	if (!blocks || blocks > BLOCKS_MAX || !depth || !n_streams || n_streams > STREAMS_MAX)
+	if (!blocks || blocks > BLOCKS_MAX || !depth || !n_streams || n_streams > STREAMS_MAX ||
+	    (n_kernels != 1 && n_kernels != KERNELS))
 		return 2;
 	n = blocks * THREADS;
 	open_driver();
 	CHECK(cuInit, 0);
 	CHECK(cuDevicePrimaryCtxRetain, &context, 0);
 	CHECK(cuCtxSetCurrent, context);
-	CHECK(cuModuleLoadData, &module, text);
-	CHECK(cuModuleGetFunction, &function, module, "mix");
+	CHECK(cuModuleLoadData, &module, n_kernels == 1 ? of_one : of_four);
+	for (k = 0; k < n_kernels; k++)
+		CHECK(cuModuleGetFunction, &functions[k], module, names[k]);
 	for (k = 0; k < n_streams; k++) {
 		CHECK(cuStreamCreate, &streams[k], 1);
 		CHECK(cuMemAlloc_v2, &d[k], n * sizeof(words[0]));
@@ -144,8 +151,8 @@ int main(int argc, char **argv)
 		for (i = 0; i < depth * n_streams; i++) {
 			void *params[] = {&d[i % n_streams], &n, &rounds};
 
-			CHECK(cuLaunchKernel, function, blocks, 1, 1, THREADS, 1, 1, 0,
-			      streams[i % n_streams], params, NULL);
+			CHECK(cuLaunchKernel, functions[i % n_streams % n_kernels], blocks, 1, 1,
+			      THREADS, 1, 1, 0, streams[i % n_streams], params, NULL);
 		}
 		for (k = 0; k < n_streams; k++)
 			CHECK(cuStreamSynchronize, streams[k]);

@@ -24,12 +24,15 @@ LIMIT_S = 12  # for a program to end, from when all should have
 TAIL = 600  # characters of what a program that failed has said
 LOG_LINES = 12  # of the backend, at the begin and at the end
 
-# way: options of cotenant run, environment
+# way: options of cotenant run, environment, options of the program
 WAYS = {
-    "own": ([], {}),
-    "backend": (["--backend", "it"], {}),
-    "always": (["--backend", "it"], {"COTENANT_MERGE": "always"}),
-    "merge": (["--merge"], {}),
+    "own": ([], {}, []),
+    "backend": (["--backend", "it"], {}, []),
+    "always": (["--backend", "it"], {"COTENANT_MERGE": "always"}, []),
+    "merge": (["--merge"], {}, []),
+    # Four kernels, one in each stream in turn.
+    "own4": ([], {}, ["--kernels", "4"]),
+    "merge4": (["--merge"], {}, ["--kernels", "4"]),
 }
 
 
@@ -46,6 +49,8 @@ def runs():
         for streams in (2, 9):
             for way in ("own", "merge"):
                 yield 1, way, rounds, 1, streams
+        for way in ("own4", "merge4"):
+            yield 1, way, rounds, 1, 4
 
 
 def chosen(args):
@@ -148,13 +153,13 @@ def result_of(process, until):
 
 def run(machine, key, seconds):
     copies, way, rounds, depth, streams = key
-    options, env = WAYS[way]
+    options, env, of_program = WAYS[way]
     at = time.time() + 1.5 + 0.25 * copies  # when all have their contexts
     processes = []
     for seed in range(copies):
         command = [machine.program("cotenant"), "run", "--required", "--name", f"copy{seed}", *options, "--",
                    machine.program("backend-copies"), "--seconds", str(seconds), "--rounds", str(rounds), "--depth",
-                   str(depth), "--streams", str(streams), "--seed", str(seed + 1), "--at", f"{at:.3f}"]
+                   str(depth), "--streams", str(streams), "--seed", str(seed + 1), "--at", f"{at:.3f}", *of_program]
         processes.append(subprocess.Popen(command, env=dict(machine.env, **env), text=True, stdout=subprocess.PIPE,
                                           stderr=subprocess.PIPE))
     until = at + seconds + LIMIT_S

@@ -1,10 +1,11 @@
 """What `cotenant model consolidate` says of a set, by what was measured of each of its kernels alone."""
 import json
 import os
+import re
 import statistics
 import tempfile
 
-from sets import LAUNCHES, SMALLEST, alone, parts_of
+from sets import BLOCKS, GAP, LAUNCHES, SMALLEST, alone, parts_of
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 POWER = os.path.join(ROOT, "scenarios", "models", "h200.yaml")
@@ -23,9 +24,10 @@ def line_fit(points):
 
 
 class Launches:
-    """What launches cost here, by copies of a kernel that does nearly nothing. Microseconds."""
+    """What launches cost here, by copies of a kernel that does nearly nothing, of a longer one, and of one with many small
+    blocks. Microseconds."""
 
-    def __init__(self, there):
+    def __init__(self, there, idle_w):
         n = {name: parts_of(name)[0][2] for name in LAUNCHES}
         points = {way: [(n[name], there[name][way]["s"] * 1e6) for name in LAUNCHES if "s" in there[name].get(way, {})]
                   for way in WAYS}
@@ -34,10 +36,42 @@ class Launches:
         self.end_beside_us = statistics.mean(us - self.call_us * n for n, us in points["streams"])
         # The thread's time for a launch is measured for each kernel; the launches of one follow each other that fast.
         self.per_issued = self.call_us / (there[f"{SMALLEST}*1"]["apart"]["issued_s"] * 1e6)
+        self.gap_us = self.gap(there)
+        self.block_ns, self.block_nj = self.blocks(there, idle_w)
+
+    def call_of(self, line):
+        return line["apart"]["issued_s"] * 1e6 / line["instances"][0]["launches"] * self.per_issued
+
+    def gpu_us(self, line):
+        """Of a kernel of one launch."""
+        return line["apart"]["s"] * 1e6 - self.end_us - self.call_of(line)
+
+    def gap(self, there):
+        one = there.get(GAP[0], {}).get("apart", {})
+        found = [((there[name]["apart"]["s"] - one["s"]) * 1e6 / (n - 1) - self.gpu_us(there[GAP[0]]))
+                 for n, name in enumerate(GAP, 1) if n > 1 and one and "s" in there.get(name, {}).get("apart", {})]
+        return max(statistics.mean(found), 0) if found else 0
+
+    def blocks(self, there, idle_w):
+        """Nanoseconds and nanojoules a block, beyond one launch with as many, and beyond the same work apart."""
+        line = there.get(BLOCKS, {})
+        (kernel, blocks, n), = parts_of(BLOCKS)
+        one = there.get(alone(kernel, blocks))
+        if not one or "s" not in line.get("merged", {}):
+            return 0, 0
+        merged, apart = line["merged"], line["apart"]
+        own_us = merged["s"] * 1e6 - self.end_us - self.call_of(one) - max(self.instance_us, 0) * n
+        # Copies fill the GPU one after the other.
+        block_ns = max((own_us - self.gpu_us(one) * n) * 1e3 / (blocks * n), 0)
+        if idle_w is None or "j" not in merged or "j" not in apart:
+            return block_ns, 0
+        more_j = (merged["j"] - idle_w * merged["s"]) - (apart["j"] - idle_w * apart["s"])
+        return block_ns, max(more_j * 1e9 / (blocks * n), 0)
 
     def yaml(self):
         return (f"launch: {{call_us: {self.call_us:.6g}, end_us: {max(self.end_us, 0):.6g}, "
-                f"end_beside_us: {max(self.end_beside_us, 0):.6g}, instance_us: {max(self.instance_us, 0):.6g}}}\n")
+                f"end_beside_us: {max(self.end_beside_us, 0):.6g}, instance_us: {max(self.instance_us, 0):.6g}, "
+                f"gap_us: {self.gap_us:.6g}, block_ns: {self.block_ns:.6g}, block_nj: {self.block_nj:.6g}}}\n")
 
 
 def kernel_yaml(number, part, there, counts, launches):
@@ -53,19 +87,22 @@ def kernel_yaml(number, part, there, counts, launches):
         accesses = (count["read_bytes"] + count["written_bytes"]) / BYTES_OF_ACCESS / warps
         comp = max(count["warp_insns"] / warps - accesses, 1)
         registers, shared = found["plain"]["registers"] * threads, found["plain"]["shared_bytes"]
-    call_us = apart["issued_s"] * 1e6 / instance["launches"] * launches.per_issued
+    call_us = launches.call_of(line)
+    joules = f"    alone_j: {apart['j']:.6g}\n" if "j" in apart else ""
     return (f"  - name: k{number}\n    blocks: {blocks}\n    threads_per_block: {threads}\n"
             f"    regs_per_block: {registers}\n    shmem_per_block: {shared}\n"
             f"    comp: {comp:.6g}\n    coalesced: {accesses:.6g}\n    launches: {instance['launches']}\n"
-            f"    call_us: {call_us:.6g}\n    alone_us: {apart['s'] * 1e6:.6g}\n    count: {n}\n")
+            f"    call_us: {call_us:.6g}\n    alone_us: {apart['s'] * 1e6:.6g}\n{joules}    count: {n}\n")
 
 
-def predict(name, there, counts, run):
-    """{way: candidate}; `run`(command...) runs cotenant and returns what it says."""
+def predict(name, there, counts, idle_w, run):
+    """{way: candidate}; `run`(command...) runs cotenant and returns what it says. idle_w: as measured, or None."""
     parts = parts_of(name)
-    launches = Launches(there)
+    launches = Launches(there, idle_w)
     with open(POWER, encoding="utf-8") as f:
         power = f.read().partition("power:")[2].partition("kernels:")[0]
+    if idle_w is not None:
+        power = re.sub(r"idle_w: *[0-9.]+", f"idle_w: {idle_w:.6g}", power)
     text = "schema: cotenant.kernels/1\ngpu: h200\n" + launches.yaml() + "power:" + power + "kernels:\n"
     for number, part in enumerate(parts):
         text += kernel_yaml(number, part, there, counts, launches)

@@ -1,7 +1,7 @@
 """What the measurements and predictions come to: decisions, errors, the table."""
 import statistics
 
-from sets import CATEGORIES, category_of
+from sets import CATEGORIES, LATER, category_of
 
 DOUBLES = ("lavaMD", "LULESH")
 WAYS = ("apart", "streams", "merged")
@@ -77,7 +77,8 @@ def errors(rows, way):
 def summarise(rows):
     judged = [row for row in rows if "right" in row]
     energy = [row for row in judged if row["apart"]["j"] is not None]
-    old = [row for row in judged if row["category"] != "new"]
+    old = [row for row in judged if row["category"] not in LATER]
+    newest = [row for row in judged if row["category"] == "newest"]
     return {
         "n": len(rows), "judged": len(judged), "right": sum(row["right"] for row in judged),
         "with_energy": len(energy), "saves": sum(row["saves"] for row in judged),
@@ -85,6 +86,7 @@ def summarise(rows):
         "merged_beats_streams": sum(row["best"] == "merged" for row in rows if row["merged"]["s"]),
         "merged": sum(bool(row["merged"]["s"]) for row in rows),
         "old": len(old), "old_right": sum(row["right"] for row in old),
+        "newest": len(newest), "newest_right": sum(row["right"] for row in newest),
         "regret": {way: statistics.mean(more_than_best(row, way) for row in judged)
                    for way in ("apart", "streams")} if judged else {},
         "regret_of_model": statistics.mean(more_than_best(row, row["chosen"]) for row in judged) if judged else None,
@@ -111,9 +113,10 @@ def table(result):
            f"* Decisions of `cotenant model consolidate` right: {s['right']} of {s['judged']}"
            f" ({s['with_energy']} of them by time and energy, the others by time alone).",
            f"* Together saves in {s['saves']} of {s['judged']}; the model says so of {s['together_by_model']}.",
-           f"* Of the sets by whose outcomes the form of the model was chosen: {s['old_right']} of {s['old']}; of those that "
-           f"were written down before they were measured (*new*): {s['right'] - s['old_right']} of "
-           f"{s['judged'] - s['old']}.",
+           f"* Of the sets that stand first in sets.py: {s['old_right']} of {s['old']}; of those that "
+           f"were written down before they were measured (*new*): {s['right'] - s['old_right'] - s['newest_right']} of "
+           f"{s['judged'] - s['old'] - s['newest']}; of those that no form of the model was chosen by (*newest*): "
+           f"{s['newest_right']} of {s['newest']}.",
            f"* Merged is better than streams in {s['merged_beats_streams']} of {s['merged']}.",
            f"* The way that the model says is shortest takes {percent(s['regret_of_model'])} longer than the shortest, in "
            f"the mean; always apart {percent(s['regret'].get('apart'))}, always streams (as under MPS) "

@@ -17,7 +17,7 @@ import time
 
 from predict import ROOT, predict
 from report import judge, summarise, table
-from sets import LAUNCHES, category_of, each_alone, few_blocks, interleaved, parts_of
+from sets import CALIBRATION, LAUNCHES, category_of, each_alone, few_blocks, interleaved, parts_of
 
 START_S = 1.5  # of a process, and then of a set: inputs and compiling
 OF_SET_S = 0.6
@@ -180,6 +180,7 @@ def write(path, text):
 def conclude(bench, names):
     there, machine = bench.lines()
     rows, counts = [], bench.counts([name for name in names if name in there])
+    idle_w = machine["idle_w"] if machine.get("idle_w", -1) > 0 else None  # -1: it could not be read
     for name in names:
         if name not in there:
             continue
@@ -187,7 +188,8 @@ def conclude(bench, names):
         if missing:
             print(f"{name}: no prediction: {missing[0]} was not measured", file=sys.stderr)
         else:
-            said = predict(name, there, counts, lambda *args: bench.run(bench.path("cotenant"), *args))
+            said = predict(name, there, counts, idle_w,
+                           lambda *args: bench.run(bench.path("cotenant"), *args))
         rows.append(judge(there[name], said))
     if not rows:
         raise Failed("nothing was measured")
@@ -210,7 +212,7 @@ def main(argv):
     os.makedirs(args.out, exist_ok=True)
     bench = Bench(args)
     try:
-        bench.measure_all(LAUNCHES + each_alone(names) + names)
+        bench.measure_all(list(dict.fromkeys(CALIBRATION + each_alone(names) + names)))
         conclude(bench, names)
     except Failed as e:
         print(f"run.py: {e}", file=sys.stderr)

@@ -51,7 +51,7 @@ def parse():
     p.add_argument("--model", metavar="FILE", help="a GGUF file, made with random weights if it is not there; default: a "
                    "temporary one")
     p.add_argument("--size", default="1b", choices=gguf.SIZES, help="of a model that is made")
-    p.add_argument("--only", default=",".join(WAYS), metavar="WAY[,..]")
+    p.add_argument("--only", type=chains.some_of(WAYS, "way"), default=",".join(WAYS), metavar="WAY[,..]")
     p.add_argument("--seconds", type=float, default=6, help="that count of each way")
     p.add_argument("--tokens", type=int, default=64, help="of an answer")
     p.add_argument("--prompt", type=int, default=32, metavar="TOKENS", help="of a question")
@@ -61,12 +61,7 @@ def parse():
     p.add_argument("--training", metavar="COMMAND", help="default: examples/pytorch/train.py; says 'training', and when it "
                    "ends 'steps N per_s X'")
     p.add_argument("--emulate", action="store_true", help="on the emulated GPU")
-    a = p.parse_args()
-    a.only = [name for name in a.only.split(",") if name]
-    for name in a.only:
-        if name not in WAYS:
-            p.error(f"there is no way '{name}'; expected {', '.join(WAYS)}")
-    return a
+    return p.parse_args()
 
 
 def folder_of(root, name):

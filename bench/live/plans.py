@@ -36,18 +36,13 @@ def parse():
     p = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0],
                                 formatter_class=argparse.ArgumentDefaultsHelpFormatter)
     chains.options(p, "plans")
-    p.add_argument("--only", default=",".join(PLANS), metavar="PLAN[,..]")
+    p.add_argument("--only", type=chains.some_of(PLANS, "plan"), default=",".join(PLANS), metavar="PLAN[,..]")
     p.add_argument("--settle", type=float, default=10, metavar="SECONDS", help="before the window that counts")
     p.add_argument("--seconds", type=float, default=12, help="that count")
     p.add_argument("--requests", type=int, default=100, help="for a figure of a profile")
     p.add_argument("--budget", type=float, default=150, metavar="SECONDS", help="no further plan is begun with less than "
                    "it takes left")
-    a = p.parse_args()
-    a.only = [name for name in a.only.split(",") if name]
-    for name in a.only:
-        if name not in PLANS:
-            p.error(f"there is no plan '{name}'; expected {', '.join(PLANS)}")
-    return a
+    return p.parse_args()
 
 
 class Check:

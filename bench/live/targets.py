@@ -28,6 +28,8 @@ def parse(argv):
                    help=f"the same at loads below {mixes.LOW:g}, where fewer requests come")
     p.add_argument("--together", action="store_true", help="all targets of a mix in one start of slo: the topology "
                    "is that of the first; slo-learned then has one start for each topology that they want")
+    p.add_argument("--given", action="store_true", help="with --together programs are started with the first target; "
+                   "otherwise it is stated when the first window begins, and nothing is decided by it before")
     p.add_argument("--only-load", action="store_true", help="in the trials with steps only the load changes")
     p.add_argument("--settle", type=float, default=3, metavar="SECONDS",
                    help="for policies that get the target, after a change of load or target")
@@ -36,12 +38,16 @@ def parse(argv):
                    help="targets, in times the p99 alone")
     p.add_argument("--ways", default="", metavar="WAY[,..]", help="besides programs alone only these: "
                    + ", ".join((*mixes.FIXED, *mixes.AIMED)))
+    p.add_argument("--seeds", type=int, default=1, metavar="N",
+                   help="each window N times, with other arrivals: a case's p99 is the median of theirs")
     p.add_argument("--plan", action="store_true", help="only show what is left to do, and how long "
                    "each start takes")
     options = p.parse_args(argv)
     options.command = " ".join(shlex.quote(a) for a in ["bench/live/targets.py", *argv])
     options.cells = options.cells or os.path.join(options.out, "cells")
     options.ways = [w for w in options.ways.split(",") if w]
+    if options.seeds < 1:
+        p.error(f"--seeds: {options.seeds} is less than 1")
     unknown = [w for w in options.ways if w not in (*mixes.FIXED, *mixes.AIMED)]
     if unknown:
         p.error(f"no way is called '{unknown[0]}'")
@@ -65,8 +71,8 @@ def left_to_do(cells, options):
     for cell in cells:
         key = (cell.group, cell.start)
         done = measured.get(key, {})
-        windows = tuple((replace(step, draw=done.get(step.label, 0)), seconds)
-                        for step, seconds in cell.windows if options.again or not done.get(step.label))
+        windows = tuple((replace(step, draw=step.draw + (done.get(step.label, 0) if options.again else 0)), seconds)
+                        for step, seconds in cell.windows if options.again or step.draw >= done.get(step.label, 0))
         if windows:
             left.append(replace(cell, windows=windows, rep=repeats.get(key, 0)))
     return left
@@ -86,7 +92,9 @@ def show_plan(cells):
         seconds = mixes.estimate_s(cell)
         total += seconds
         of_mix[cell.group] = of_mix.get(cell.group, 0) + seconds
-        print(f"{cell.id:<22} {seconds:5.0f} s {total:6.0f}  [{' '.join(w.label for w, _ in cell.windows)}]")
+        labels = Counter(w.label for w, _ in cell.windows)
+        print(f"{cell.id:<22} {seconds:5.0f} s {total:6.0f}  "
+              f"[{' '.join(label + (f' x{n}' if n > 1 else '') for label, n in labels.items())}]")
     for name, seconds in of_mix.items():
         print(f"{name:<6} {seconds:5.0f} s  {mixes.MIX_OF[name].title}")
 

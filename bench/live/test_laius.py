@@ -21,7 +21,7 @@ RUN = [sys.executable, os.path.join(LIVE, "laius.py"), "--dry-run", "--no-torch"
 def options(**more):
     return types.SimpleNamespace(**{"services": tuple(pairs.SERVICES), "batch": pairs.BATCH, "ways": pairs.POLICIES,
                                     "loads": (0.3,), "factors": (2.0,), "seconds": 8, "fixed_seconds": None,
-                                    "low_seconds": None, "settle": 2, "sizes": [64, 128], **more})
+                                    "low_seconds": None, "seeds": 1, "settle": 2, "sizes": [64, 128], **more})
 
 
 class Plan(unittest.TestCase):
@@ -191,9 +191,9 @@ class Runs(unittest.TestCase):
 
     def run_it(self, *arguments):
         own = ["--bin", os.environ["COT_BENCH_BIN"]] if EMULATED else []
-        done = subprocess.run([*RUN, *own, "--budget", "150", "--parts", "32,132", "--sizes", "64,512",
+        done = subprocess.run([*RUN, *own, "--budget", "400", "--parts", "32,132", "--sizes", "64,512",
                                "--requests", "5", "--seconds", "0.6",
-                               "--settle", "0.2", *arguments], text=True, timeout=200, capture_output=True, check=False)
+                               "--settle", "0.2", *arguments], text=True, timeout=500, capture_output=True, check=False)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         return done.stdout
 
@@ -233,7 +233,9 @@ class Runs(unittest.TestCase):
     def check_explained(self, result):
         """The daemon knew each service's requests, and nothing was expected of the other one."""
         windows = [(w, w["active"][0]) for c in result["cells"] for w in c["windows"] if w["way"] == "laius"]
-        self.assertEqual([name for _, name in windows], ["L1", "L2"])
+        measured = [(c["id"], [(w["label"], w["way"], w.get("problems"))
+                     for w in c["windows"]]) for c in result["cells"]]
+        self.assertEqual([name for _, name in windows], ["L1", "L2"], measured)
         for found, name in windows if EMULATED else ():
             self.assertRegex(found["explain"][name], r"not known +0,")
             self.assertEqual(list(found["target_us"]), [name])

@@ -25,7 +25,7 @@ RUN = [sys.executable, os.path.join(LIVE, "targets.py"), "--dry-run", "--seconds
 def options(**more):
     return types.SimpleNamespace(**{"seconds": 10, "fixed_seconds": None, "low_seconds": None, "settle": 3,
                                     "loads": None, "factors": None, "ways": [], "together": False,
-                                    "only_load": False, **more})
+                                    "only_load": False, "seeds": 1, "given": False, **more})
 
 
 class Plan(unittest.TestCase):
@@ -94,8 +94,33 @@ class Plan(unittest.TestCase):
         self.assertEqual(labels["slo-learned-parts"], [x.replace("slo", "slo-learned") for x in labels["slo"]])
         self.assertEqual({w.load: s for c in starts for w, s in c.windows if w.way == "pools" and w.load},
                          {0.1: 5, 0.3: 3, 0.6: 3})
+        later = {c.start: c.later for c in starts if c.start.startswith("slo")}
+        given = {c.start: c.later for c in mixes.make_starts(options(together=True, given=True)) if c.group == "t1"}
+        self.assertEqual((later["slo"], later["slo-learned-parts"], given["slo"]), (True, False, False))
         trial = next(c for c in starts if c.start == "steps-slo-learned")
         self.assertEqual(([c.load for c in trial.changes], trial.more, trial.before), ([0.1, 0.6, 0.1], "", "slo"))
+
+    def test_each_window_with_other_arrivals(self):
+        some = options(together=True, seeds=3, ways=["slo", "mps"])
+        starts = [c for c in mixes.make_starts(some) if c.group == "bert"]
+        for cell in starts:
+            drawn = {}
+            for window, _ in cell.windows:
+                drawn.setdefault(window.label, []).append((window.draw, window.settle_s))
+            for label, found in drawn.items():
+                settle_s = 3 if label.startswith("slo") else mixes.SETTLE_S
+                once = label.startswith("alone:B") or cell.changes
+                self.assertEqual(found, [(0, settle_s)] if once else
+                                 [(0, settle_s), (1, mixes.SETTLE_S), (2, mixes.SETTLE_S)], f"{cell.id} {label}")
+
+    def test_a_trial_with_steps_has_all_changes(self):
+        for mix in (m for m in MIXES if m.name.startswith("t")):
+            all_starts = mixes.make_starts(options(together=True))
+            starts = {c.start: c for c in all_starts if c.group == mix.name and c.changes}
+            self.assertEqual(set(starts), {"steps-slo", "steps-slo-learned", "steps-pools", "steps-parts64"}, mix.name)
+            for cell in starts.values():
+                self.assertNotIn(cell.more, ("", *mix.batch))
+                self.assertTrue(any(c.comes for c in cell.changes) and any(c.burst for c in cell.changes))
 
     def test_a_start_of_slo_for_each_batch_program_in_turn(self):
         starts = [c for c in mixes.make_starts(options(together=True, factors=(1.3, 1.1), ways=["slo", "slo-learned", "mps"]))
@@ -200,6 +225,13 @@ class Why(unittest.TestCase):
         self.assertEqual(why.sure_after(([5] * 19 + [20]) * 5, 10), 40)
         self.assertEqual(why.sure_after([20] * 100, 10), why.FEWEST)
 
+    def test_what_is_slow_and_what_waits(self):
+        """One of four takes twice as long; the next one waits for it, and takes no longer."""
+        responses, waits = [100, 210, 300, 100], [0, 10, 200, 0]
+        program = {"raw_100ns": events.pack(responses), "raw_wait_100ns": events.pack(waits)}
+        self.assertEqual(why.slow_share(program), "25.00")
+        self.assertEqual(why.slow_share({"raw_100ns": program["raw_100ns"]}), "")
+
     def test_where_slo_was(self):
         breaths = "  batch programs run for  4 ms, then they are frozen\n  once in   80 ms\n  batch slice  20 us"
         self.assertEqual(why.arrangement(breaths), "4 ms in 80 ms")
@@ -278,7 +310,7 @@ class Verdicts(unittest.TestCase):
     def test_repeats_are_one_row(self):
         again = cell("pools", window("pools", 1650.0, [3.0, 4.0]))
         row = self.cases([*self.CELLS, {**again, "rep": 1}])[1.5]["ways"]["pools"]
-        self.assertEqual((row["p99_us"]["L1"], row["n"]), (1550.0, 2))
+        self.assertEqual((row["p99_us"]["L1"], row["n"], row["requests"]), (1550.0, 2, 200))
 
     def test_summary(self):
         got = judge.summary(list(self.cases().values()))
@@ -330,7 +362,7 @@ class InTurn(unittest.TestCase):
                  self.cell("slo-2", "bert-train", w("slo", "bert-train", 4500.0, 1500.0, 12.0, 1.3))]
         found = judge.means_in_turn(judge.make_cases(cells))
         got = found["bert", 0.5, "slo", 1.3]
-        self.assertEqual((got["n"], got["kept"]), (2, 1))
+        self.assertEqual((got["n"], got["kept"], got["seeds"], got["requests"]), (2, 1, 1, 9))
         for key, value in (("arrival", 1.35), ("service", 1.3), ("batch", 0.5)):
             self.assertAlmostEqual(got[key], value)
         self.assertNotIn(("bert", 0.5, "slo", 1.1), found)
@@ -381,6 +413,28 @@ class Settling(unittest.TestCase):
         self.assertEqual(judge.settled_s(times, [at < 1.5 for at in times], 1, 10), 0.5)
         few = [at < 0.05 for at in times]
         self.assertEqual(judge.settled_s(times, few, 0, 10), 0.0)
+
+    @staticmethod
+    def trial(slow):
+        """Two changes and a burst at 1, 3 and 6 s; a request each 0.01 s, slow where slow(its arrival) says."""
+        at = [i / 100 for i in range(1000)]
+        changes = [{"what": what, "at_ns": s * 10**9, "load": 0.1, **more} for what, s, more in
+                   (("first", 0, {}), ("second", 3, {}), ("burst", 6, {"burst": True}), ("after", 7, {}))]
+        found = {**window("slo", 1.0, []), "changes": changes}
+        found["programs"]["L1"].update(raw_at_10us=events.pack([round(1e5 * s) for s in at]),
+                                       raw_100ns=events.pack([99_999 if slow(s) else 10 for s in at]))
+        return {t["program"]: t for t in judge.make_steps([alone(), cell("steps-slo", found)])}["L1"]
+
+    def test_a_burst_has_settled_when_what_follows_has(self):
+        rows = {r["what"]: r for r in self.trial(lambda s: 6 <= s < 7.5)["rows"]}
+        self.assertEqual([(r["n"], r["missed"], r["settled_s"]) for r in rows.values()],
+                         [(300, 0, 0.0), (300, 0, 0.0), (400, 150, 1.5), (300, 50, 0.5)])
+
+    def test_in_how_many_changes_it_had_settled_soon(self):
+        trials = [self.trial(lambda s: 3 <= s < 4), self.trial(lambda s: 3 <= s < 5.5)]
+        self.assertEqual([judge.settled_soon([t]) for t in trials], [{("t2", "slo"): (4, 4)}, {("t2", "slo"): (3, 4)}])
+        self.assertIn("| t2  | slo | 3 of 4  |", "".join(verdicts._steps(trials[1:])))
+        self.assertEqual(set(verdicts._steps_missing(mixes.MIX_OF["t2"], [])), {"steps of slo", "steps of slo-learned"})
 
 
 DRIVER = """
@@ -482,6 +536,31 @@ class DryRuns(unittest.TestCase):
         self.assertNotEqual(*(w["programs"]["L1"]["n"] for w in found.values()))
         self.assertEqual(self.result()["cases"][0]["ways"]["pools"]["n"], 2)
 
+    def test_several_seeds_of_each_window(self):
+        some = ("--only", "c1.pools,c1.alone", "--loads", "0.6", "--ways", "pools")
+        self.run_it(*some)
+        said = self.run_it(*some, "--seeds", "3", "--plan")
+        self.assertIn("[alone:L1@0.6 x2]", said)
+        self.run_it(*some, "--seeds", "3")
+        found = [w for c in self.result()["cells"] if c["start"] == "pools" for w in c["windows"]]
+        self.assertEqual([w["draw"] for w in found], [0, 1, 2])
+        self.assertEqual(len({(w["programs"]["L1"]["n"], w["programs"]["L1"]["p50_us"]) for w in found}), 3)
+        self.assertEqual(self.result()["cases"][0]["ways"]["pools"]["requests"],
+                         sum(w["programs"]["L1"]["n"] for w in found))
+        self.assertNotIn("c1.pools", self.run_it(*some, "--seeds", "3", "--plan"))
+
+    def test_a_trial_with_steps(self):
+        short = "import sys; sys.path.insert(0, sys.argv[1]); from dataclasses import replace; from livebench import mixes; " \
+            "mixes.CHANGES = tuple(replace(c, seconds=c.seconds / 10) for c in mixes.CHANGES); import targets; " \
+            "sys.exit(targets.main(sys.argv[2:]))"
+        subprocess.run([sys.executable, "-c", short, LIVE, *RUN[2:], "--out", self.out, "--only", "c1.alone,c1.steps-slo",
+                        "--loads", "0.6", "--ways", "slo"], timeout=600, check=True, capture_output=True)
+        trial = next(t for t in self.result()["steps"] if t["way"] == "slo")
+        self.assertEqual([r["what"] for r in trial["rows"]],
+                         ["load 10 %", "load 60 %", "load 10 % again", "a batch program starts", "it is ready", "it ends",
+                          "a burst of half a second", "load 10 % after the burst"])
+        self.assertEqual(trial["rows"][-2]["end_s"], trial["rows"][-1]["end_s"])
+
     def test_what_one_start_learned_the_next_one_knows(self):
         some = ("--loads", "0.6", "--factors", "2", "--ways", "slo,slo-learned")
         said = self.run_it("--only", "c1.alone,c1.slo-learned2", *some)
@@ -521,6 +600,18 @@ class DryRuns(unittest.TestCase):
         self.assertEqual(windows["mps"], ["mps@0.5+B1", "mps@0.5+B2", "mps@0.5+B3"])
         with open(os.path.join(self.out, "table.md")) as f:
             self.assertRegex(f.read(), r"gpt at 0.5, 1.3x +\| slo +\| [0-2] of 2 ")
+
+    def test_half_of_the_mixes_on_each_of_two_gpus(self):
+        def run_halves():
+            subprocess.run([os.path.join(LIVE, "targets-halves.sh"), self.out, "100", *RUN[2:], "--loads", "0.6",
+                            "--ways", "pools"],
+                           check=True, capture_output=True, timeout=600,
+                           env={**os.environ, "PYTHON": sys.executable, "FIRST_HALF": "c1.alone,c1.pools",
+                                "SECOND_HALF": "t3.alone,t3.pools"})
+            return {c["id"]: c["machine"]["command"].partition("--gpu ")[2][:1] for c in self.result()["cells"]}
+        cells = run_halves()
+        self.assertEqual(cells, {"c1.alone.r0": "0", "c1.pools.r0": "0", "t3.alone.r0": "1", "t3.pools.r0": "1"})
+        self.assertEqual(run_halves(), cells)
 
     def test_nothing_without_what_it_needs(self):
         self.assertIn("c1.pools.r0 (needs c1.alone)", self.run_it("--only", "c1.pools", "--loads", "0.6"))

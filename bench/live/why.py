@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
-"""How soon a miss of `slo` could be told from chance, and where it was then, for each window with a target.
+"""How soon a miss of `slo` or `laius` could be told from chance, and where it was then, for each window with a target.
 
   bench/live/why.py cells.json.gz > why.txt
 
 1 % of the requests may miss. A miss is sure at the first request by which two standard deviations more than that
-have missed; that is given in seconds at the window's mean rate, and is the least that any policy would need.
+have missed; that is given in seconds at the window's mean rate, and is the least that any policy would need. Of `laius` it is
+also said how many requests took half as long again as the median once their program had taken them up: those had something in
+their way, the others only waited behind them.
 """
 import argparse
 import gzip
@@ -16,7 +18,8 @@ from livebench import events
 MAY_MISS = 0.01
 DEVIATIONS = 2
 FEWEST = 20  # requests, before misses count
-AIMED = ("slo", "slo-learned")
+SLOW = 1.5  # times the median
+AIMED = ("slo", "slo-learned", "laius")
 
 
 def sure_after(responses_us, target_us):
@@ -39,7 +42,17 @@ def arrangement(text):
     run = fact(text, "batch programs run for")
     if run:
         return f"{run.split(',')[0]} in {fact(text, 'once in')}"
-    return "usual slices" if fact(text, "batch slice") else fact(text, "arrangement")
+    return "usual slices" if fact(text, "batch slice") else fact(text, "arrangement") or fact(text, "SMs")
+
+
+def slow_share(program):
+    """Of the requests, in per cent as text; '' where it is not known when they were taken up."""
+    if not program.get("raw_wait_100ns"):
+        return ""
+    responses, waits = (events.unpack(program[key]) for key in ("raw_100ns", "raw_wait_100ns"))
+    took = sorted(r - w for r, w in zip(responses, waits) if r != events.NEVER)
+    slow = sum(t > SLOW * took[len(took) // 2] for t in took)
+    return f"{100 * slow / len(took):.2f}"
 
 
 def rows_of(cell, window):
@@ -52,12 +65,13 @@ def rows_of(cell, window):
         missed = sum(r > target_us for r in responses)
         after = sure_after(responses, target_us)
         yield (cell["id"], window["label"], name, str(len(responses)), f"{100 * missed / len(responses):.2f}",
-               f"{program['p99_us'] / target_us:.2f}", f"{after / program['rate']:.1f}" if after else "-",
+               f"{program['p99_us'] / target_us:.2f}" if program["p99_us"] else "never", slow_share(
+                   program), f"{after / program['rate']:.1f}" if after else "-",
                arrangement(text), fact(text, "since"), fact(text, "because"))
 
 
 def table(cells):
-    rows = [("start", "window", "program", "requests", "missed %", "p99 / target", "sure after s", "at the end",
+    rows = [("start", "window", "program", "requests", "missed %", "p99 / target", "slow %", "sure after s", "at the end",
              "since", "because")]
     for cell in cells:
         for window in cell["windows"]:

@@ -1,6 +1,6 @@
 /*
- * A driver that does nothing: what stands behind the shim in bench_shim, so that only the shim's
- * own time is seen.
+ * A driver that does nothing: what stands behind the shim in bench_shim and bench_merge, so that
+ * only the shim's own time is seen.
  */
 #include <time.h>
 
@@ -16,8 +16,16 @@ CUresult cuStreamQuery(CUstream stream)
 	return stream == NULL;
 }
 
+CUresult cuStreamSynchronize(CUstream stream)
+{
+	return stream == NULL;
+}
+
 /* When a launch came here, in ns; 0 until bench_shim asks for it by writing 1. */
 __attribute__((visibility("default"))) double cot_stub_launched_ns;
+
+/* For bench_merge. */
+__attribute__((visibility("default"))) unsigned long cot_stub_n_launches;
 
 static void note_launch(void)
 {
@@ -34,6 +42,7 @@ CUresult cuLaunchKernel(CUfunction function, unsigned gx, unsigned gy, unsigned 
 			void **params, void **extra)
 {
 	note_launch();
+	cot_stub_n_launches++;
 	return !function || !(gx + gy + gz + bx + by + bz + shared_bytes) || !stream ||
 	       (!params && extra);
 }
@@ -188,4 +197,56 @@ CUresult cuEventQuery(CUevent of)
 CUresult cuStreamWaitEvent(CUstream stream, CUevent of, unsigned flags)
 {
 	return of && stream && !flags ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+/* ---- what merging needs: a module whose functions are nothing but names ---- */
+
+#define FUNCTIONS 64u
+
+static char names[FUNCTIONS][128], module;
+
+CUresult cuDriverGetVersion(int *version)
+{
+	*version = 12040;
+	return CUDA_SUCCESS;
+}
+
+CUresult cuModuleLoadData(CUmodule *ret, const void *image)
+{
+	*ret = (CUmodule)(void *)&module;
+	return image ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult cuModuleLoadDataEx(CUmodule *ret, const void *image, unsigned n, int *options,
+			    void **values)
+{
+	(void)options;
+	(void)values;
+	return n <= 8 ? cuModuleLoadData(ret, image) : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult cuModuleGetFunction(CUfunction *ret, CUmodule of, const char *name)
+{
+	unsigned i = 0;
+
+	while (i < FUNCTIONS && names[i][0] && strcmp(names[i], name) != 0)
+		i++;
+	if (!of || i == FUNCTIONS || strlen(name) >= sizeof(names[i]))
+		return CUDA_ERROR_NOT_FOUND;
+	memcpy(names[i], name, strlen(name) + 1);
+	*ret = (CUfunction)(void *)names[i];
+	return CUDA_SUCCESS;
+}
+
+CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int *n, CUfunction function, int threads,
+						     size_t shared_bytes)
+{
+	*n = 8;
+	return function && threads && !shared_bytes ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult cuStreamGetPriority(CUstream stream, int *priority)
+{
+	*priority = 0;
+	return stream ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }

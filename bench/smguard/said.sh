@@ -40,7 +40,7 @@ done
 row() {
 	way=$1
 	shift
-	timeout $((seconds + 60)) "$@" >"$work/out"
+	timeout $((seconds + 120)) "$@" >"$work/out"
 	printf '%s,%s\n' "$way" "$(awk '
 		{ sub(/:/, "", $1); launches[$1] = $2; most[$1] = $6; median[$1] = $12 }
 		END { printf "%d,%d,%d,%d", launches["answers"], median["answers"], launches["grinding"],

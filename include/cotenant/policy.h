@@ -378,8 +378,11 @@ struct cot_fact {
 };
 
 /* Facts that hosts look for, to show more than the text. */
-#define COT_SAYS_P99_ALONE "p99 alone" /* us: what a slowdown is a multiple of */
-#define COT_SAYS_KEEPS	   "keeps"     /* permille: how fast it gets on, of its rate alone */
+#define COT_SAYS_P99_ALONE  "p99 alone" /* us: what a slowdown is a multiple of */
+#define COT_SAYS_KEEPS	    "keeps"	/* permille: how fast it gets on, of its rate alone */
+#define COT_SAYS_NEXT	    "at the next start" /* text: another topology, its name first, is better */
+#define COT_SAYS_TARGET	    "target"		/* text: that it cannot be kept, or only nearly */
+#define COT_SAYS_COULD_KEEP "could be kept"	/* us: and what could be */
 
 #define COT_FACTS_MAX	  24u  /* for one tenant */
 #define COT_FACT_TEXT_MAX 120u /* bytes of a name or a text, with its end */

@@ -30,10 +30,10 @@ _cotenant_options()
 	local common='--help --usage --version'
 	case $1 in
 	sim)
-		echo "--scheduler= --policy= --preempt= --seed= --json --allocation --timeline= --report= --learn= --knowledge= --progress $common"
+		echo "--scheduler= --policy= --preempt= --seed= --set= --json --allocation --timeline= --report= --learn= --knowledge= --progress $common"
 		;;
 	reproduce) echo "--quick --json --report= --seed= --threads= --jitter= --sizes= --progress $common" ;;
-	compare) echo "--scheduler= --policy= --random= --seed= --seeds= --threads= --json --csv --report= --progress $common" ;;
+	compare) echo "--scheduler= --policy= --set= --random= --seed= --seeds= --threads= --json --csv --report= --progress $common" ;;
 	sweep) echo "--set= --seed= --seeds= --threads= --json --csv --report= --progress $common" ;;
 	plan) echo "--gpus= --per-gpu= --margin= --seconds= --seed= --threads= --json --csv --progress $common" ;;
 	list) echo "--json $common" ;;
@@ -51,8 +51,8 @@ _cotenant_options()
 	scenario-from) echo "--output= --gpu= --from-gpu= --json --progress $common" ;;
 	record) echo "--output= --for= --interval= --limit= --json $common" ;;
 	top) echo "--once --json --interval= --sort= --reverse --filter= $common" ;;
-	ps) echo "--wide --json $common" ;;
-	stats) echo "--wide --format= --json $common" ;;
+	ps) echo "--wide --csv --json $common" ;;
+	stats) echo "--wide --format= --csv --json $common" ;;
 	freeze | thaw | policy | explain) echo "--json $common" ;;
 	inspect) echo "--arch= --json $common" ;;
 	cdi) echo "--output= --json --socket= $common" ;;

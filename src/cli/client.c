@@ -8,13 +8,13 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "base/descriptors.h"
 #include "cli/commands.h"
 #include "cli/uncontrolled.h"
 #include "daemon/paths.h"
@@ -59,27 +59,6 @@ static int connect_to(const char *path)
 	return rc;
 }
 
-/* glibc before 2.34 has no function for it. */
-static bool close_all(int first, unsigned last)
-{
-	return syscall(__NR_close_range, (unsigned)first, last, 0) == 0;
-}
-
-/*
- * The daemon must not hold open the program's descriptors: another process may wait for the end of
- * a pipe, or for a lock. If the kernel cannot close all at once, close the first thousand.
- */
-static void close_others(int kept)
-{
-	int fd;
-
-	if ((kept <= 3 || close_all(3, (unsigned)kept - 1)) && close_all(kept + 1, ~0u))
-		return;
-	for (fd = 3; fd < 1024; fd++)
-		if (fd != kept)
-			(void)close(fd);
-}
-
 static void become_daemon(const char *program, int ready_fd, int log_fd)
 {
 	char number[16];
@@ -103,7 +82,8 @@ static void become_daemon(const char *program, int ready_fd, int log_fd)
 	(void)unsetenv("COTENANT_TENANT");
 	(void)unsetenv(COT_UNCONTROLLED_MARK);
 	(void)unsetenv("NOTIFY_SOCKET");
-	close_others(ready_fd);
+	cot_descriptors_close(STDERR_FILENO + 1, (unsigned)ready_fd - 1);
+	cot_descriptors_close((unsigned)ready_fd + 1, ~0u);
 	(void)fcntl(ready_fd, F_SETFD, 0);
 	(void)execv(program, argv);
 	(void)!write(ready_fd, COT_READY_FAILED, 1);

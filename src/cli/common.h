@@ -33,8 +33,16 @@ bool cot_cli_was_complete(void);
 		"json", key, "FILE", OPTION_ARG_OPTIONAL,                                   \
 			"Write JSON: to FILE, or to standard output instead of text", group \
 	}
-/* What it names; "-" is standard output. `--json FILE` is understood where that is "-" or a name
- * that ends in .json: so it was written before, by the commands that ask here. */
+/* And --csv[=FILE], with a line for each `row`. */
+#define COT_CLI_CSV(key, row, group)                                        \
+	{                                                                   \
+		"csv", key, "FILE", OPTION_ARG_OPTIONAL,                    \
+			"Write CSV, a line for each " row                   \
+			": to FILE, or to standard output instead of text", \
+			group                                               \
+	}
+/* What --json names; "-" is standard output. `--json FILE` is understood where that is "-" or a
+ * name that ends in .json: so it was written before, by the commands that ask here. */
 const char *cot_cli_json(const char *arg, struct argp_state *state);
 /* Gives up the object. What went wrong, also in the object's making, leaves the file as it was.
  * -errno with a sentence. */

@@ -15,19 +15,21 @@
 #include "cli/grid.h"
 #include "cli/origin.h"
 #include "cli/scenario.h"
+#include "cli/settings.h"
 #include "study/jobs.h"
 #include "study/mixes/mixes.h"
 #include "trace/scenario_read.h"
 
 struct arguments {
 	const char *scenario, *schedulers, *policies;
+	struct cot_cli_settings settings;
 	struct cot_cli_grid_options grid;
 	/* Random scenarios: */
 	unsigned n_random; /* 0: none */
 	struct cot_progress bar;
 };
 
-enum { KEY_SCHEDULER = 256, KEY_POLICY, KEY_RANDOM };
+enum { KEY_SCHEDULER = 256, KEY_POLICY, KEY_SET, KEY_RANDOM };
 
 #define MAX_RANDOM 1000000u
 
@@ -36,6 +38,7 @@ static const struct argp_option options[] = {
 	 "Play only these schedulers; all is all of them", 0},
 	{"policy", KEY_POLICY, "NAME,...", 0,
 	 "Play only these software policies; parts@64 gives batch programs 64 SMs, all is all", 0},
+	COT_CLI_SET(KEY_SET, 0),
 	{"random", KEY_RANDOM, "N", 0,
 	 "Play N random scenarios under every fixed arrangement and under slo, or --policy", 0},
 	{0},
@@ -48,10 +51,11 @@ static void check_random(const struct arguments *a, struct argp_state *state)
 			   a->scenario);
 	if (a->policies && strchr(a->policies, ','))
 		argp_error(state, "--random plays one policy; '%s' are several", a->policies);
-	if (a->schedulers || a->grid.n_seeds)
+	if (a->schedulers || a->settings.n || a->grid.n_seeds)
 		argp_error(state, "--random has no %s",
-			   a->schedulers ? "--scheduler"
-					 : "--seeds, as each scenario has a seed of its own");
+			   a->schedulers   ? "--scheduler"
+			   : a->settings.n ? "--set, as there is no scenario"
+					   : "--seeds, as each scenario has a seed of its own");
 }
 
 static void check(const struct arguments *a, struct argp_state *state)
@@ -73,6 +77,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_POLICY:
 		a->policies = arg;
+		return 0;
+	case KEY_SET:
+		cot_cli_settings_add(&a->settings, arg, state);
 		return 0;
 	case KEY_RANDOM:
 		a->n_random = (unsigned)cot_study_whole(state, "--random", arg, 1, MAX_RANDOM);
@@ -178,7 +185,9 @@ static int begin(struct cot_comparison *c, const struct arguments *a, int argc, 
 		 struct cot_error *err)
 {
 	const char *const outputs[] = {a->grid.json, a->grid.csv, a->grid.report};
-	const struct cot_cli_overrides o = {.scheduler = a->policies ? "timeslice" : NULL};
+	const struct cot_cli_overrides o = {.scheduler = a->policies ? "timeslice" : NULL,
+					    .settings = a->settings.of,
+					    .n_settings = a->settings.n};
 	int rc;
 
 	if (cot_cli_origin(argc, argv, a->scenario, outputs, COT_ARRAY_LEN(outputs), &c->origin))
@@ -216,5 +225,6 @@ int cot_cmd_compare(int argc, char **argv)
 		status = cot_cli_end(cot_cli_grid_run(&c.grid, &args.grid, &err), &err);
 	}
 	cot_compare_finish(&c);
+	cot_cli_settings_finish(&args.settings);
 	return status;
 }

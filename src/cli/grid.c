@@ -29,8 +29,7 @@ static const struct argp_option options[] = {
 	 "Play all with N seeds, and show means with their 95 % intervals", 2},
 	{"threads", KEY_THREADS, "N", 0, "Use N threads (default: all processors)", 2},
 	COT_CLI_JSON(KEY_JSON, 3),
-	{"csv", KEY_CSV, "FILE", OPTION_ARG_OPTIONAL,
-	 "Write CSV, a line for each run: to FILE, or to standard output instead of text", 3},
+	COT_CLI_CSV(KEY_CSV, "run", 3),
 	{"report", KEY_REPORT, "FILE", 0, "Write an HTML page with charts", 3},
 	{0},
 };

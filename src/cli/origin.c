@@ -57,7 +57,7 @@ static int skip(int argc, char **argv, int i, const char *const *outputs, unsign
 		return 1;
 	if (!strcmp(argv[i], "--json") || !strcmp(argv[i], "--csv"))
 		return i + 1 < argc && is_output(argv[i + 1], outputs, n) ? 2 : 1;
-	if (strncmp(argv[i], "--", 2) != 0 || i + 1 >= argc)
+	if (argv[i][0] != '-' || !argv[i][1] || i + 1 >= argc)
 		return 0;
 	return !strcmp(argv[i], "--threads") || is_output(argv[i + 1], outputs, n) ? 2 : 0;
 }

@@ -47,8 +47,7 @@ static const struct argp_option options[] = {
 	{"seed", KEY_SEED, "N", 0, "The random seed (default: the file's)", 2},
 	{"threads", KEY_THREADS, "N", 0, "Use N threads (default: all processors)", 2},
 	COT_CLI_JSON(KEY_JSON, 3),
-	{"csv", KEY_CSV, "FILE", OPTION_ARG_OPTIONAL,
-	 "Write CSV, a line for each program: to FILE, or to standard output instead of text", 3},
+	COT_CLI_CSV(KEY_CSV, "program", 3),
 	{0},
 };
 

@@ -151,6 +151,7 @@ struct profiling {
 	char *const *argv; /* of the program */
 	struct cot_knowledge *k;
 	struct cot_progress progress;
+	char why_not[COT_NVML_WHY_MAX]; /* some bandwidth was not measured; "": all was */
 	uint32_t done;
 	/* p99 to the median, of each figure. */
 	uint32_t n_spreads, spreads[COT_KNOWN_INPUTS_MAX * COT_KNOWN_QUOTAS_MAX];
@@ -205,9 +206,11 @@ static void take_figure(struct profiling *p, struct cot_known_input *in, uint32_
 
 	if (!in) {
 		p->k->repeats.time_ns[x] = f->p50_ns;
+		p->k->repeats.bytes_per_s[x] = f->bytes_per_s;
 		return;
 	}
 	in->time_ns[x] = f->p50_ns;
+	in->bytes_per_s[x] = f->bytes_per_s;
 	in->requests += f->n;
 	if (launches >= 0.5 && launches < COT_KNOWN_TASKS_MAX)
 		in->n_launches = (uint32_t)(launches + 0.5);
@@ -216,7 +219,7 @@ static void take_figure(struct profiling *p, struct cot_known_input *in, uint32_
 								  : 1000000);
 }
 
-static int walk(struct profiling *p, const struct cot_profile_run *run, struct cot_known_input *in,
+static int walk(struct profiling *p, struct cot_profile_run *run, struct cot_known_input *in,
 		struct cot_error *err)
 {
 	uint32_t inputs = p->a->n_sizes ? p->a->n_sizes : 1, n, x;
@@ -253,6 +256,8 @@ static int run_input(struct profiling *p, uint64_t size, struct cot_error *err)
 	rc = rc ? rc : walk(p, &run, in, err);
 	cot_profile_stop(&run);
 	free_arguments(argv);
+	if (run.why_not[0])
+		memcpy(p->why_not, run.why_not, sizeof(p->why_not));
 	return rc;
 }
 
@@ -301,9 +306,11 @@ static int judge(const char *path, const char *json, struct cot_error *err)
 	return rc ? rc : cot_cli_flush(err);
 }
 
-static int write_down(const struct cot_knowledge *k, struct cot_outfile *out, const char *path,
-		      const char *json, struct cot_error *err)
+static int write_down(const struct profiling *p, struct cot_outfile *out, const char *path,
+		      struct cot_error *err)
 {
+	const struct cot_knowledge *k = p->k;
+	const char *json = p->a->json;
 	int rc;
 
 	cot_knowledge_write(k, cot_outfile_stream(out));
@@ -316,8 +323,9 @@ static int write_down(const struct cot_knowledge *k, struct cot_outfile *out, co
 	if (k->n_inputs > 1)
 		(void)putchar('\n');
 	(void)cot_profile_print_errors(k);
-	(void)printf("\nWritten to %s. Bandwidth and instructions per cycle are not measured.\n",
-		     path);
+	(void)printf("\nWritten to %s. Instructions per cycle are not measured.\n", path);
+	if (p->why_not[0])
+		(void)printf("Nor is bandwidth: %s.\n", p->why_not);
 	return cot_cli_flush(err);
 }
 
@@ -348,7 +356,7 @@ static int profile(const struct arguments *a, char *const argv[], const char *pa
 	/* First, so that nothing is measured in vain. */
 	rc = cot_outfile_open(path, &out, err);
 	rc = rc ? rc : run_all(&p, err);
-	rc = rc ? rc : write_down(p.k, out, path, a->json, err);
+	rc = rc ? rc : write_down(&p, out, path, err);
 	cot_outfile_destroy(out);
 	cot_knowledge_destroy(p.k);
 	return rc;

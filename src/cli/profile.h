@@ -13,6 +13,7 @@
 
 #include "base/error.h"
 #include "knowledge/knowledge.h"
+#include "meter/traffic.h"
 #include "proto/proto.h"
 
 /* What to measure, and how. */
@@ -28,6 +29,8 @@ struct cot_profile {
 struct cot_profile_run {
 	pid_t pid;
 	char name[COT_PROTO_NAME_MAX];
+	struct cot_traffic *traffic; /* NULL: what its GPU's memory moves is not measured */
+	char why_not[COT_NVML_WHY_MAX];
 };
 
 /* A figure: of requests, or of a launch of a batch program. */
@@ -35,23 +38,24 @@ struct cot_profile_figure {
 	uint64_t n; /* requests; launches in a second */
 	uint64_t p50_ns, p99_ns;
 	double launches_per_request; /* 0: not known */
+	uint64_t bytes_per_s;	     /* to and from the GPU's memory; 0: not known */
 };
 
 /* Starts `argv` by `cotenant run`. -errno with a sentence. */
 int cot_profile_start(const struct cot_profile *p, char *const argv[], struct cot_profile_run *ret,
 		      struct cot_error *err);
-/* Ends it and all that it started; waits for the end. */
+/* Ends it and all that it started; waits for the end. Why the traffic was not measured stays. */
 void cot_profile_stop(struct cot_profile_run *run);
 
 /* Waits until the program can be put on parts, and says on which. The sizes of p->sms, or all that
  * the GPU has. -EINTR; other -errno with a sentence. */
-int cot_profile_sizes(const struct cot_profile *p, const struct cot_profile_run *run,
-		      uint32_t *ret_n, uint32_t ret_sms[COT_KNOWN_QUOTAS_MAX],
-		      char ret_gpu[COT_KNOWN_NAME_MAX], struct cot_error *err);
+int cot_profile_sizes(const struct cot_profile *p, struct cot_profile_run *run, uint32_t *ret_n,
+		      uint32_t ret_sms[COT_KNOWN_QUOTAS_MAX], char ret_gpu[COT_KNOWN_NAME_MAX],
+		      struct cot_error *err);
 
 /* Puts the program on a part of that size and waits for a figure. The same errors. */
-int cot_profile_measure(const struct cot_profile *p, const struct cot_profile_run *run,
-			uint32_t sms, struct cot_profile_figure *ret, struct cot_error *err);
+int cot_profile_measure(const struct cot_profile *p, struct cot_profile_run *run, uint32_t sms,
+			struct cot_profile_figure *ret, struct cot_error *err);
 
 /* ---- what is known now ---- */
 

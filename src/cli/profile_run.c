@@ -18,9 +18,10 @@
 #define POLL_NS	     100000000
 #define STOP_POLLS   50 /* before a program that does not end is killed */
 #define START_S	     30
-#define SETTLE_S     1.0 /* launches that were under way when the part changed */
-#define RATES	     3	 /* launches a second, of which the one in the middle counts */
-#define MARGIN	     1.1 /* windows move in steps of a tenth */
+#define SETTLE_S     1.0  /* launches that were under way when the part changed */
+#define RATES	     3	  /* launches a second, of which the one in the middle counts */
+#define LEAST_BUSY   0.05 /* of the time: of less a request's traffic cannot be told */
+#define MARGIN	     1.1  /* windows move in steps of a tenth */
 #define SHARE_SMS(n) ((uint16_t)((n) | COT_SHARE_SMS))
 
 static double now_s(void)
@@ -84,6 +85,8 @@ void cot_profile_stop(struct cot_profile_run *run)
 {
 	unsigned i;
 
+	cot_traffic_close(run->traffic);
+	run->traffic = NULL;
 	if (run->pid <= 0)
 		return;
 	(void)kill(-run->pid, SIGTERM);
@@ -213,9 +216,32 @@ static bool not_yet(int rc)
 	return rc == -ENOENT || rc == -ECONNREFUSED;
 }
 
-static int look_at_sizes(const struct cot_profile *p, const struct cot_profile_run *run,
-			 bool *ret_known, uint32_t *ret_n, uint32_t *ret_sms, char *ret_gpu,
-			 struct cot_error *err)
+/* "": not known. */
+static const char *uuid_of(const json_t *answer, json_int_t index)
+{
+	json_t *gpu;
+	size_t i;
+
+	json_array_foreach (json_object_get(answer, "gpus"), i, gpu)
+		if (json_integer_value(json_object_get(gpu, "index")) == index &&
+		    json_is_string(json_object_get(gpu, "uuid")))
+			return json_string_value(json_object_get(gpu, "uuid"));
+	return "";
+}
+
+/* Of the first of its GPUs. */
+static void open_traffic(const json_t *answer, const json_t *tenant, struct cot_profile_run *run)
+{
+	const json_t *gpus = json_object_get(tenant, "gpus");
+	json_int_t index = json_integer_value(json_array_get(gpus, 0));
+
+	if (!run->traffic)
+		run->traffic =
+			cot_traffic_open(uuid_of(answer, index), (uint32_t)index, run->why_not);
+}
+
+static int look_at_sizes(const struct cot_profile *p, struct cot_profile_run *run, bool *ret_known,
+			 uint32_t *ret_n, uint32_t *ret_sms, char *ret_gpu, struct cot_error *err)
 {
 	const json_t *tenant;
 	json_t *answer;
@@ -226,6 +252,7 @@ static int look_at_sizes(const struct cot_profile *p, const struct cot_profile_r
 	*ret_known = tenant && take_sizes(p, tenant, ret_n, ret_sms);
 	if (*ret_known) {
 		warn_of_others(answer);
+		open_traffic(answer, tenant, run);
 		(void)snprintf(ret_gpu, COT_KNOWN_NAME_MAX, "%lld SMs",
 			       cot_show_number(json_object_get(tenant, "part"), "gpu_sms"));
 	}
@@ -233,9 +260,9 @@ static int look_at_sizes(const struct cot_profile *p, const struct cot_profile_r
 	return 0;
 }
 
-int cot_profile_sizes(const struct cot_profile *p, const struct cot_profile_run *run,
-		      uint32_t *ret_n, uint32_t ret_sms[COT_KNOWN_QUOTAS_MAX],
-		      char ret_gpu[COT_KNOWN_NAME_MAX], struct cot_error *err)
+int cot_profile_sizes(const struct cot_profile *p, struct cot_profile_run *run, uint32_t *ret_n,
+		      uint32_t ret_sms[COT_KNOWN_QUOTAS_MAX], char ret_gpu[COT_KNOWN_NAME_MAX],
+		      struct cot_error *err)
 {
 	double end_s = now_s() + START_S;
 	bool known = false;
@@ -406,8 +433,64 @@ static int measure_rate(const struct cot_profile *p, const struct cot_profile_ru
 	return 0;
 }
 
-int cot_profile_measure(const struct cot_profile *p, const struct cot_profile_run *run,
-			uint32_t sms, struct cot_profile_figure *ret, struct cot_error *err)
+/* ---- what it moves ---- */
+
+/* So many of its requests have ended. */
+static int count_requests(const struct cot_profile_run *run, long long *ret_n,
+			  struct cot_error *err)
+{
+	const json_t *tenant;
+	json_t *answer;
+	int rc = ask(run, &answer, &tenant, err);
+
+	if (rc)
+		return rc;
+	*ret_n = cot_show_number(json_object_get(tenant, "requests"), "count");
+	json_decref(answer);
+	return 0;
+}
+
+/* What a call for the traffic said; false: there is no figure. */
+static bool worked(int rc, struct cot_profile_run *run)
+{
+	if (rc)
+		(void)snprintf(run->why_not, sizeof(run->why_not), "NVML gave no figure");
+	return !rc;
+}
+
+/* A request moves what the GPU moved, in the part of the time in which one ran. */
+static void take_traffic(const struct cot_profile *p, struct cot_profile_run *run,
+			 double requests_per_s, struct cot_profile_figure *f)
+{
+	double bytes_per_s, busy = requests_per_s * (double)f->p50_ns * 1e-9;
+
+	if (!worked(cot_traffic_end(run->traffic, &bytes_per_s), run))
+		return;
+	if (p->cls == COT_CLASS_LATENCY)
+		bytes_per_s /= busy > LEAST_BUSY && busy < 1 ? busy : 1;
+	f->bytes_per_s = (uint64_t)bytes_per_s;
+}
+
+static int measure(const struct cot_profile *p, struct cot_profile_run *run, uint32_t sms,
+		   struct cot_profile_figure *ret, struct cot_error *err)
+{
+	bool latency = p->cls == COT_CLASS_LATENCY;
+	long long before = 0, after = 0;
+	double begin_s = now_s();
+	int rc = latency ? count_requests(run, &before, err) : 0;
+	bool traffic = !rc && run->traffic && worked(cot_traffic_begin(run->traffic), run);
+
+	rc = rc	       ? rc
+	     : latency ? measure_requests(p, run, sms, ret, err)
+		       : measure_rate(p, run, sms, ret, err);
+	rc = rc ? rc : latency ? count_requests(run, &after, err) : 0;
+	if (!rc && traffic)
+		take_traffic(p, run, (double)(after - before) / (now_s() - begin_s), ret);
+	return rc;
+}
+
+int cot_profile_measure(const struct cot_profile *p, struct cot_profile_run *run, uint32_t sms,
+			struct cot_profile_figure *ret, struct cot_error *err)
 {
 	double until_s;
 	int rc = command(run, sms, err);
@@ -416,8 +499,5 @@ int cot_profile_measure(const struct cot_profile *p, const struct cot_profile_ru
 	rc = rc ? rc : wait_for_part(run, sms, err);
 	for (until_s = now_s() + SETTLE_S; !rc && now_s() < until_s; poll_pause())
 		rc = check_running(run, err);
-	if (rc)
-		return rc;
-	return p->cls == COT_CLASS_LATENCY ? measure_requests(p, run, sms, ret, err)
-					   : measure_rate(p, run, sms, ret, err);
+	return rc ? rc : measure(p, run, sms, ret, err);
 }

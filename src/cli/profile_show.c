@@ -32,6 +32,13 @@ static double time_ms(const struct cot_knowledge *k, uint32_t input, uint32_t x)
 	return (double)times[x] / 1e6;
 }
 
+/* 0: not known. */
+static uint64_t bytes_per_s(const struct cot_knowledge *k, uint32_t input, uint32_t x)
+{
+	return k->cls == COT_CLASS_LATENCY ? k->inputs[input]->bytes_per_s[x]
+					   : k->repeats.bytes_per_s[x];
+}
+
 /* 0: any size. */
 static uint64_t size_of(const struct cot_knowledge *k, uint32_t input)
 {
@@ -41,7 +48,7 @@ static uint64_t size_of(const struct cot_knowledge *k, uint32_t input)
 void cot_profile_print_times(const struct cot_knowledge *k)
 {
 	const char *heads[] = {"SMS", "INPUT",
-			       k->cls == COT_CLASS_LATENCY ? "A REQUEST" : "A KERNEL"};
+			       k->cls == COT_CLASS_LATENCY ? "A REQUEST" : "A KERNEL", "MOVES"};
 	struct cot_table *t = cot_table_create_left(heads, COT_ARRAY_LEN(heads));
 	uint32_t i, x;
 
@@ -53,6 +60,10 @@ void cot_profile_print_times(const struct cot_knowledge *k)
 			else
 				cot_table_text(t, "");
 			cot_table_cell(t, "%.3f ms", time_ms(k, i, x));
+			if (bytes_per_s(k, i, x))
+				cot_table_cell(t, "%.1f GB/s", (double)bytes_per_s(k, i, x) / 1e9);
+			else
+				cot_table_text(t, "");
 		}
 	cot_table_drop_empty(t);
 	cot_show_table(t);
@@ -94,6 +105,10 @@ static json_t *times_json(const struct cot_knowledge *k)
 		for (i = 0; i < n_inputs(k); i++) {
 			o = json_pack("{s:i, s:o}", "sms", (int)k->sms[x], "time_ms",
 				      cot_json_number(time_ms(k, i, x)));
+			if (bytes_per_s(k, i, x))
+				(void)json_object_set_new(
+					o, "bytes_per_s",
+					json_integer((json_int_t)bytes_per_s(k, i, x)));
 			if (size_of(k, i))
 				(void)json_object_set_new(o, "input",
 							  json_integer((json_int_t)size_of(k, i)));

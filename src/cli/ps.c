@@ -57,14 +57,9 @@ static void print_pools(const json_t *pools)
 
 static void add_gpus(struct cot_table *t, const json_t *list)
 {
-	char text[64] = "";
-	const json_t *gpu;
-	size_t i, used = 0;
+	char text[64];
 
-	json_array_foreach (list, i, gpu)
-		if (used < sizeof(text))
-			used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%lld",
-						 i ? "," : "", (long long)json_integer_value(gpu));
+	cot_show_gpus(list, text, sizeof(text));
 	cot_table_text(t, text);
 }
 
@@ -315,20 +310,22 @@ static void print(const json_t *answer)
 int cot_cmd_ps(int argc, char **argv)
 {
 	struct cot_error err = {{0}};
+	struct cot_show_wishes wishes;
 	json_t *answer, *uncontrolled;
-	const char *json;
 	int rc;
 
 	if (cot_show_parse(
 		    argc, argv,
 		    "Show the programs and pools under control, and programs that should be. A "
 		    "! marks a slice that a user set.",
-		    &json, NULL))
+		    false, &wishes))
 		return COT_EXIT_USAGE;
 	rc = cot_show_query(COT_QUERY_PS, &answer, &err);
+	if (wishes.csv)
+		return cot_show_end_csv(rc, answer, wishes.csv, &err);
 	uncontrolled = cot_uncontrolled_find(answer, rc);
-	if (json)
-		return cot_show_end(rc, whole(answer, uncontrolled), json, &err);
+	if (wishes.json)
+		return cot_show_end(rc, whole(answer, uncontrolled), wishes.json, &err);
 	if (answer)
 		print(answer);
 	if (answer && json_array_size(uncontrolled))

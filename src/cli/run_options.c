@@ -1,8 +1,10 @@
 #include "cli/run_options.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/compiler.h"
 #include "base/words.h"
 #include "emu/gpu/devices.h"
 
@@ -100,91 +102,73 @@ const struct argp_option cot_run_option_list[] = {
 	{0},
 };
 
+/* What an option is kept in, and the variable that says it where no option does; NULL: none. */
+struct place {
+	int key;
+	size_t at;
+	const char *variable;
+};
+
+static const struct place texts[] = {
+	{KEY_CLASS, offsetof(struct cot_run_options, class), "COTENANT_CLASS"},
+	{'n', offsetof(struct cot_run_options, name), "COTENANT_NAME"},
+	{KEY_WEIGHT, offsetof(struct cot_run_options, weight), "COTENANT_WEIGHT"},
+	{KEY_GPU, offsetof(struct cot_run_options, gpu), "COTENANT_GPU"},
+	{KEY_BLOCK, offsetof(struct cot_run_options, block), "COTENANT_BLOCK_US"},
+	{KEY_QUOTA, offsetof(struct cot_run_options, quota), "COTENANT_QUOTA"},
+	{KEY_RESERVE, offsetof(struct cot_run_options, reserve), "COTENANT_RESERVE"},
+	{KEY_SMS, offsetof(struct cot_run_options, sms), "COTENANT_SMS"},
+	{KEY_PACE, offsetof(struct cot_run_options, pace), "COTENANT_PACE_US"},
+	{KEY_MEMORY, offsetof(struct cot_run_options, memory), "COTENANT_MEMORY_MIB"},
+	{KEY_POLICY, offsetof(struct cot_run_options, policy), NULL},
+	{KEY_P99, offsetof(struct cot_run_options, targets[COT_TARGET_P99]), NULL},
+	{KEY_SLOWDOWN, offsetof(struct cot_run_options, targets[COT_TARGET_SLOWDOWN]), NULL},
+	{KEY_RATE, offsetof(struct cot_run_options, targets[COT_TARGET_RATE]), NULL},
+	{KEY_BACKEND, offsetof(struct cot_run_options, backend.name), NULL},
+	{KEY_CPU, offsetof(struct cot_run_options, cpu.libraries), NULL},
+	{KEY_CPU_KERNELS, offsetof(struct cot_run_options, cpu.kernels), NULL},
+	{KEY_CPU_BY, offsetof(struct cot_run_options, cpu.aim), NULL},
+	{KEY_EMULATE, offsetof(struct cot_run_options, emulate.device), NULL},
+	{KEY_SEED, offsetof(struct cot_run_options, emulate.seed), NULL},
+	{KEY_CHECK, offsetof(struct cot_run_options, emulate.checks), NULL},
+};
+
+static const struct place flags[] = {
+	{KEY_OVERSUBSCRIBE, offsetof(struct cot_run_options, oversubscribe), NULL},
+	{KEY_REWRITE, offsetof(struct cot_run_options, rewrite), "COTENANT_SHIM"},
+	{KEY_MERGE, offsetof(struct cot_run_options, merge), "COTENANT_MERGE"},
+	{KEY_NO_STORE, offsetof(struct cot_run_options, no_store), NULL},
+	{KEY_MEASURE, offsetof(struct cot_run_options, measure), "COTENANT_REQUESTS"},
+	{KEY_SOLO, offsetof(struct cot_run_options, solo), "COTENANT_SOLO"},
+	{KEY_REQUIRED, offsetof(struct cot_run_options, required), "COTENANT_REQUIRED"},
+};
+
+static const char **text_at(struct cot_run_options *o, const struct place *p)
+{
+	return (const char **)((char *)o + p->at);
+}
+
+static bool *flag_at(struct cot_run_options *o, const struct place *p)
+{
+	return (bool *)((char *)o + p->at);
+}
+
 error_t cot_run_option_parse(int key, char *arg, struct argp_state *state)
 {
 	struct cot_run_options *o = state->input;
+	size_t i;
 
+	for (i = 0; i < COT_ARRAY_LEN(texts); i++)
+		if (key == texts[i].key) {
+			*text_at(o, &texts[i]) = arg;
+			return 0;
+		}
+	for (i = 0; i < COT_ARRAY_LEN(flags); i++)
+		if (key == flags[i].key) {
+			*flag_at(o, &flags[i]) = true;
+			return 0;
+		}
 	switch (key) {
-	case KEY_CLASS:
-		o->class = arg;
-		return 0;
-	case KEY_POLICY:
-		o->policy = arg;
-		return 0;
-	case 'n':
-		o->name = arg;
-		return 0;
-	case KEY_WEIGHT:
-		o->weight = arg;
-		return 0;
-	case KEY_GPU:
-		o->gpu = arg;
-		return 0;
-	case KEY_BLOCK:
-		o->block = arg;
-		return 0;
-	case KEY_QUOTA:
-		o->quota = arg;
-		return 0;
-	case KEY_RESERVE:
-		o->reserve = arg;
-		return 0;
-	case KEY_SMS:
-		o->sms = arg;
-		return 0;
-	case KEY_PACE:
-		o->pace = arg;
-		return 0;
-	case KEY_MEMORY:
-		o->memory = arg;
-		return 0;
-	case KEY_OVERSUBSCRIBE:
-		o->oversubscribe = true;
-		return 0;
-	case KEY_REWRITE:
-		o->rewrite = true;
-		return 0;
-	case KEY_MERGE:
-		o->merge = true;
-		return 0;
-	case KEY_NO_STORE:
-		o->no_store = true;
-		return 0;
-	case KEY_BACKEND:
-		o->backend.name = arg;
-		return 0;
-	case KEY_P99:
-	case KEY_SLOWDOWN:
-	case KEY_RATE:
-		o->targets[COT_TARGET_P99 + (key - KEY_P99)] = arg;
-		return 0;
-	case KEY_MEASURE:
-		o->measure = true;
-		return 0;
-	case KEY_CPU:
-		o->cpu.libraries = arg;
-		return 0;
-	case KEY_CPU_KERNELS:
-		o->cpu.kernels = arg;
-		return 0;
-	case KEY_CPU_BY:
-		o->cpu.aim = arg;
-		return 0;
-	case KEY_SOLO:
-		o->solo = true;
-		return 0;
-	case KEY_REQUIRED:
-		o->required = true;
-		return 0;
-	case KEY_EMULATE:
-		o->emulate.device = arg;
-		return 0;
-	case KEY_SEED:
-		o->emulate.seed = arg;
-		return 0;
-	case KEY_CHECK:
-		o->emulate.checks = arg;
-		return 0;
 	case ARGP_KEY_ARG:
 		o->first = state->next - 1;
 		state->next = state->argc; /* the rest is the program's */
@@ -236,37 +220,21 @@ static void read_target_variables(struct cot_run_options *o)
 
 void cot_run_options_from_environment(struct cot_run_options *o)
 {
+	size_t i;
+
 	read_target_variables(o);
-	if (!o->class)
-		o->class = cot_run_variable("COTENANT_CLASS");
-	if (!o->name)
-		o->name = cot_run_variable("COTENANT_NAME");
-	if (!o->weight)
-		o->weight = cot_run_variable("COTENANT_WEIGHT");
-	if (!o->block)
-		o->block = cot_run_variable("COTENANT_BLOCK_US");
-	if (!o->quota)
-		o->quota = cot_run_variable("COTENANT_QUOTA");
-	if (!o->reserve)
-		o->reserve = cot_run_variable("COTENANT_RESERVE");
-	if (!o->sms)
-		o->sms = cot_run_variable("COTENANT_SMS");
-	if (!o->pace)
-		o->pace = cot_run_variable("COTENANT_PACE_US");
-	if (!o->memory)
-		o->memory = cot_run_variable("COTENANT_MEMORY_MIB");
-	o->rewrite |= cot_run_is_yes("COTENANT_SHIM") || o->quota || o->reserve || o->cpu.libraries;
-	o->merge |= cot_run_is_yes("COTENANT_MERGE");
-	if (!o->gpu)
-		o->gpu = cot_run_variable("COTENANT_GPU");
+	for (i = 0; i < COT_ARRAY_LEN(texts); i++)
+		if (texts[i].variable && !*text_at(o, &texts[i]))
+			*text_at(o, &texts[i]) = cot_run_variable(texts[i].variable);
+	for (i = 0; i < COT_ARRAY_LEN(flags); i++)
+		if (flags[i].variable)
+			*flag_at(o, &flags[i]) |= cot_run_is_yes(flags[i].variable);
+	o->rewrite |= o->quota || o->reserve || o->cpu.libraries;
 	/* CUDA_VISIBLE_DEVICES chooses the program's GPUs. */
 	if (!o->gpu) {
 		o->gpu = cot_run_variable("CUDA_VISIBLE_DEVICES");
 		o->gpu_of_cuda = o->gpu != NULL;
 	}
-	o->measure |= cot_run_is_yes("COTENANT_REQUESTS");
-	o->solo |= cot_run_is_yes("COTENANT_SOLO");
-	o->required |= cot_run_is_yes("COTENANT_REQUIRED");
 }
 
 /* The last part of the program's path. */

@@ -8,25 +8,24 @@
 #include "cli/client.h"
 #include "cli/commands.h"
 #include "cli/common.h"
+#include "cli/show_csv.h"
 
-/* ---- --json, --wide and --format, the only options ---- */
+/* ---- --json, --csv, --wide and --format, the only options ---- */
 
-enum { KEY_JSON = 256, KEY_WIDE, KEY_FORMAT };
-
-struct wishes {
-	const char *json;
-	bool prometheus;
-};
+enum { KEY_JSON = 256, KEY_CSV, KEY_WIDE, KEY_FORMAT };
 
 static bool wide;
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
-	struct wishes *wishes = state->input;
+	struct cot_show_wishes *wishes = state->input;
 
 	switch (key) {
 	case KEY_JSON:
 		wishes->json = arg ? arg : "-";
+		return 0;
+	case KEY_CSV:
+		wishes->csv = arg ? arg : "-";
 		return 0;
 	case KEY_FORMAT:
 		if (strcmp(arg, "prometheus") != 0 && strcmp(arg, "table") != 0)
@@ -34,8 +33,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		wishes->prometheus = !strcmp(arg, "prometheus");
 		return 0;
 	case ARGP_KEY_END:
-		if (wishes->json && wishes->prometheus)
-			argp_error(state, "expected --json or --format prometheus, not both");
+		if (!!wishes->json + !!wishes->csv + wishes->prometheus > 1)
+			argp_error(state, "expected only one of --json, --csv and --format");
 		return 0;
 	case KEY_WIDE:
 		wide = true;
@@ -48,30 +47,26 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	}
 }
 
-error_t cot_show_parse(int argc, char **argv, const char *doc, const char **ret_json,
-		       bool *ret_prometheus)
+error_t cot_show_parse(int argc, char **argv, const char *doc, bool has_format,
+		       struct cot_show_wishes *ret_wishes)
 {
 	static const struct argp_option options[] = {
 		{"format", KEY_FORMAT, "FORMAT", 0,
 		 "table (default), or prometheus: the text that /metrics gives", 0},
 		{"wide", KEY_WIDE, NULL, 0, "Show all columns; default: what fits 80 characters",
 		 0},
+		COT_CLI_CSV(KEY_CSV, "program", 0),
 		COT_CLI_JSON(KEY_JSON, 0),
 		{0},
 	};
-	const struct argp argp = {.options = ret_prometheus ? options : options + 1,
+	const struct argp argp = {.options = has_format ? options : options + 1,
 				  .parser = parse,
 				  .doc = doc,
 				  .children = cot_cli_argp_children};
-	struct wishes wishes = {.json = NULL, .prometheus = false};
-	error_t rc;
 
 	wide = false;
-	rc = cot_cli_parse(&argp, argc, argv, 0, &wishes);
-	*ret_json = wishes.json;
-	if (ret_prometheus)
-		*ret_prometheus = wishes.prometheus;
-	return rc;
+	*ret_wishes = (struct cot_show_wishes){.json = NULL};
+	return cot_cli_parse(&argp, argc, argv, 0, ret_wishes);
 }
 
 /* ---- the answer ---- */
@@ -106,12 +101,18 @@ int cot_show_query(enum cot_proto_query what, json_t **ret, struct cot_error *er
 	return 0;
 }
 
+static int say(int rc, const struct cot_error *err)
+{
+	if (rc >= 0)
+		return COT_EXIT_OK;
+	cot_cli_complain("%s", err->text);
+	return cot_client_exit_status(rc);
+}
+
 int cot_show_end(int rc, json_t *answer, const char *json, struct cot_error *err)
 {
-	int status = rc < 0 ? cot_client_exit_status(rc) : COT_EXIT_OK;
+	int status = say(rc, err);
 
-	if (rc < 0)
-		cot_cli_complain("%s", err->text);
 	if (!json) {
 		json_decref(answer);
 		return status;
@@ -120,11 +121,34 @@ int cot_show_end(int rc, json_t *answer, const char *json, struct cot_error *err
 	return rc < 0 ? cot_cli_end(rc, err) : status;
 }
 
+int cot_show_end_csv(int rc, json_t *answer, const char *csv, struct cot_error *err)
+{
+	int status = say(rc, err);
+
+	if (!answer)
+		return status;
+	rc = cot_show_csv(answer, csv, err);
+	json_decref(answer);
+	return rc < 0 ? cot_cli_end(rc, err) : status;
+}
+
 const char *cot_show_text(const json_t *object, const char *key)
 {
 	const char *text = json_string_value(json_object_get(object, key));
 
 	return text ? text : "-";
+}
+
+void cot_show_gpus(const json_t *list, char *ret_text, size_t size)
+{
+	const json_t *gpu;
+	size_t i, used = 0;
+
+	*ret_text = '\0';
+	json_array_foreach (list, i, gpu)
+		if (used < size)
+			used += (size_t)snprintf(ret_text + used, size - used, "%s%lld",
+						 i ? "," : "", (long long)json_integer_value(gpu));
 }
 
 long long cot_show_number(const json_t *object, const char *key)
@@ -306,6 +330,16 @@ static void remark_entity(const json_t *o, const char *prefix, bool *any)
 			(void)printf("; %s%s%s%s", reason, what ? " (" : "", what ? what : "",
 				     what ? ")" : "");
 		(void)putchar('\n');
+	}
+	if (json_is_string(json_object_get(o, "target_effect"))) {
+		begin_remark(any);
+		(void)printf("%s%s: the target %s\n", prefix, cot_show_text(o, "name"),
+			     cot_show_text(o, "target_effect"));
+	}
+	if (json_is_string(json_object_get(o, "next_start"))) {
+		begin_remark(any);
+		(void)printf("%s%s: at the next start %s\n", prefix, cot_show_text(o, "name"),
+			     cot_show_text(o, "next_start"));
 	}
 	if (json_is_string(json_object_get(o, "part_effect"))) {
 		begin_remark(any);

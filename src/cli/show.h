@@ -12,24 +12,33 @@
 #include "proto/proto.h"
 #include "report/table.h"
 
-/* The arguments of a command that takes --json and --wide; *ret_json is NULL without. It takes
- * --format as well if ret_prometheus is not NULL. */
-error_t cot_show_parse(int argc, char **argv, const char *doc, const char **ret_json,
-		       bool *ret_prometheus);
+/* What the options of a command that shows something say; NULL: nothing. */
+struct cot_show_wishes {
+	const char *json, *csv; /* files; "-" is standard output */
+	bool prometheus;
+};
+
+/* The arguments of a command that takes --json, --csv, --wide, and where `has_format` --format. */
+error_t cot_show_parse(int argc, char **argv, const char *doc, bool has_format,
+		       struct cot_show_wishes *ret_wishes);
 
 /* Asks the daemon. 0 or -errno with a sentence. */
 int cot_show_query(enum cot_proto_query what, json_t **ret, struct cot_error *err);
 /* The same for what is no JSON: free() it. */
 int cot_show_query_text(enum cot_proto_query what, char **ret, struct cot_error *err);
 /* The exit status of a command that asked with that result: says why it failed, writes the answer
- * where --json says, if at all, and gives it up. */
+ * to `json`, if that is not NULL, and gives it up. */
 int cot_show_end(int rc, json_t *answer, const char *json, struct cot_error *err);
+/* The same with the answer's programs as CSV. */
+int cot_show_end_csv(int rc, json_t *answer, const char *csv, struct cot_error *err);
 
 /* Members of an object, with a default where there is none. */
 const char *cot_show_text(const json_t *object, const char *key);
 long long cot_show_number(const json_t *object, const char *key);
 double cot_show_real(const json_t *object, const char *key);
 bool cot_show_bool(const json_t *object, const char *key);
+/* A list of GPUs' numbers, as "0,1". */
+void cot_show_gpus(const json_t *list, char *ret_text, size_t size);
 /* Whether one of them has kernels that are rewritten ("work"). */
 bool cot_show_any_work(const json_t *tenants);
 /* Whether it has that, or a quota or reservation; and whether one of them has. */

@@ -13,6 +13,7 @@
 #include "cli/knowledge.h"
 #include "cli/origin.h"
 #include "cli/scenario.h"
+#include "cli/settings.h"
 #include "report/allocation.h"
 #include "report/fanout.h"
 #include "report/gzip.h"
@@ -31,6 +32,7 @@
 struct arguments {
 	const char *scenario;
 	struct cot_cli_overrides overrides;
+	struct cot_cli_settings settings;
 	uint64_t seed_value;
 	const char *json, *timeline, *report;
 	const char *learn, *knowledge;
@@ -42,6 +44,7 @@ enum {
 	KEY_PREEMPT,
 	KEY_POLICY,
 	KEY_SEED,
+	KEY_SET,
 	KEY_JSON,
 	KEY_ALLOCATION,
 	KEY_TIMELINE,
@@ -57,6 +60,7 @@ static const struct argp_option options[] = {
 	{"policy", KEY_POLICY, "NAME", 0,
 	 "Use this software policy, not the scenario's; parts@64 gives batch programs 64 SMs", 0},
 	{"seed", KEY_SEED, "N", 0, "Use this random seed", 0},
+	COT_CLI_SET(KEY_SET, 0),
 	COT_CLI_JSON(KEY_JSON, 1),
 	{"allocation", KEY_ALLOCATION, NULL, 0,
 	 "Add to the JSON how many SMs each program has, at each change", 1},
@@ -148,6 +152,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case KEY_SEED:
 		parse_seed(a, arg, state);
 		return 0;
+	case KEY_SET:
+		cot_cli_settings_add(&a->settings, arg, state);
+		a->overrides.settings = a->settings.of;
+		a->overrides.n_settings = a->settings.n;
+		return 0;
 	case KEY_JSON:
 		a->json = cot_cli_json(arg, state);
 		return 0;
@@ -181,7 +190,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 /* Everything that one simulation needs; all of it is released by finish(). */
 struct job {
-	const struct arguments *args;
+	struct arguments *args;
 	struct cot_scenario *sc;
 	struct cot_origin origin;
 	struct cot_cli_alone alone;
@@ -213,6 +222,7 @@ static void finish(struct job *job)
 	cot_cli_knowledge_finish(&job->knowledge);
 	cot_origin_finish(&job->origin);
 	cot_scenario_destroy(job->sc);
+	cot_cli_settings_finish(&job->args->settings);
 }
 
 static int open_file(const char *path, struct cot_outfile **ret_out, struct cot_error *err)

@@ -486,20 +486,21 @@ static int print_metrics(void)
 
 int cot_cmd_stats(int argc, char **argv)
 {
+	struct cot_show_wishes wishes;
 	struct cot_error err = {{0}};
-	bool prometheus;
-	const char *json;
 	json_t *answer;
 	int rc;
 
 	if (cot_show_parse(argc, argv,
 			   "Show slices, freezes and their latencies, and what the policy did.",
-			   &json, &prometheus))
+			   true, &wishes))
 		return COT_EXIT_USAGE;
-	if (prometheus)
+	if (wishes.prometheus)
 		return print_metrics();
 	rc = cot_show_query(COT_QUERY_STATS, &answer, &err);
-	if (answer && !json)
+	if (wishes.csv)
+		return cot_show_end_csv(rc, answer, wishes.csv, &err);
+	if (answer && !wishes.json)
 		print(answer);
-	return cot_show_end(rc, answer, answer ? json : NULL, &err);
+	return cot_show_end(rc, answer, answer ? wishes.json : NULL, &err);
 }

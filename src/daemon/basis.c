@@ -5,6 +5,8 @@
 
 #include "daemon/log.h"
 
+#define LOOK_MS 50 /* a fork, and on a busy machine the wait for a processor */
+
 static void raise_descriptor_limit(void)
 {
 	struct rlimit limit;
@@ -19,6 +21,7 @@ int cot_basis_begin(struct basis *b)
 {
 	struct cot_error err;
 
+	b->look_ms = LOOK_MS;
 	raise_descriptor_limit();
 	cot_account_init(&b->account, geteuid());
 	cot_gpus_find(&b->gpus);

@@ -16,11 +16,13 @@
 #include "daemon/known.h"
 #include "daemon/loop.h"
 #include "daemon/paths.h"
+#include "daemon/spare.h"
 #include "daemon/watch.h"
 
 struct basis {
 	struct cot_loop loop;
 	struct watches watches;
+	struct cot_spares spares;
 	struct cot_host *host;
 	struct cot_account account;
 	struct cot_config config;
@@ -31,6 +33,7 @@ struct basis {
 	char runtime[COT_PATH_TEXT_MAX], socket_path[COT_PATH_TEXT_MAX];
 	char library[COT_PATH_TEXT_MAX]; /* empty when it was not found */
 	uint64_t start_ns;
+	int look_ms;	   /* how long a look at one process may hold the daemon up */
 	int64_t started_s; /* as Unix time; 0 = not known */
 	bool stopping;	   /* the daemon ends */
 };

@@ -4,24 +4,11 @@
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define MOST_FDS 65536
-
-static void close_between(unsigned first, unsigned last)
-{
-	long max = sysconf(_SC_OPEN_MAX);
-
-	if (first > last || syscall(SYS_close_range, first, last, 0) == 0)
-		return;
-	/* Before Linux 5.9. */
-	if (max > MOST_FDS)
-		max = MOST_FDS;
-	for (; first <= last && (long)first < max; first++)
-		(void)close((int)first);
-}
+#include "base/descriptors.h"
+#include "daemon/unseen.h"
 
 static void become(const char *name, int fd, pid_t daemon)
 {
@@ -36,11 +23,12 @@ static void become(const char *name, int fd, pid_t daemon)
 	(void)sigprocmask(SIG_SETMASK, &none, NULL);
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
 	(void)prctl(PR_SET_NAME, name);
+	(void)cot_unseen_make(); /* ps shows its name, not the daemon's arguments */
 	if (getppid() != daemon)
 		_exit(0);
-	close_between(0, STDERR_FILENO - 1);
-	close_between(STDERR_FILENO + 1, (unsigned)fd - 1);
-	close_between((unsigned)fd + 1, ~0u);
+	cot_descriptors_close(0, STDERR_FILENO - 1);
+	cot_descriptors_close(STDERR_FILENO + 1, (unsigned)fd - 1);
+	cot_descriptors_close((unsigned)fd + 1, ~0u);
 }
 
 int cot_child_start(const char *name, void (*serve)(int fd, const void *with), const void *with,

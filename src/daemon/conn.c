@@ -2,10 +2,10 @@
 
 #include <stdlib.h>
 #include <sys/epoll.h>
-#include <sys/mman.h>
 #include <time.h>
 
 #include "daemon/basis.h"
+#include "daemon/page.h"
 #include "daemon/peer.h"
 
 /* After this at the earliest the daemon reads again from one that it does not listen to. */
@@ -83,8 +83,7 @@ void cot_conn_close(struct conn *c)
 	c->source.fd = -1;
 	if (c->in->ops[c->kind].gone)
 		c->in->ops[c->kind].gone(c);
-	if (c->page)
-		(void)munmap(c->page, c->page_size);
+	cot_page_drop(c);
 	cot_conn_forget_answer(c);
 	free(c->registration.m);
 	free(c->counts);

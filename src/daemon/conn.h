@@ -63,6 +63,8 @@ struct conn {
 	struct cot_page *page;
 	size_t page_size;      /* of the mapping */
 	struct cot_ring *ring; /* in it: of the requests; NULL: they are not measured */
+	bool page_is_open;     /* to holes: it is not touched (page.h) */
+	int page_fd;	       /* while it is */
 	struct cot_ring_reader ring_reader;
 	uint32_t n_groups, n_channels;
 	bool settled;	   /* its groups have been the same for a while: it gets orders */
@@ -93,6 +95,7 @@ struct conns {
 	const struct conn_ops *ops; /* by kind of connection */
 	struct cot_closer closer;
 	bool guarded;		  /* the kernel keeps peers from passing descriptors */
+	bool was_held_up;	  /* by who let a look at its process take long */
 	struct cot_timer pauses;  /* of connections */
 	struct cot_timer waits;	  /* of commands, and of connections that say nothing */
 	struct cot_timer queries; /* at once, while a client has asked */

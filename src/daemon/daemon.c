@@ -27,6 +27,7 @@
 #include "daemon/register.h"
 #include "daemon/shims.h"
 #include "daemon/state.h"
+#include "daemon/unseen.h"
 
 /* A drain waits this long for the libraries to answer; their leases end all freezes anyway. */
 #define STOP_NS (500 * COT_NS_PER_MS)
@@ -60,6 +61,17 @@ static void know(struct daemon *d, const struct known *known)
 			       now_ns);
 }
 
+/* Where others may come they see nothing of our memory, and so cannot make us wait for it. */
+static void let_others_in(struct daemon *d)
+{
+	int rc = d->basis.config.other_users ? cot_unseen_make() : 0;
+
+	if (rc < 0)
+		log_warn("who reads the daemon's arguments can make it wait: they cannot be hidden "
+			 "here: %s",
+			 strerror(-rc));
+}
+
 /* `uid` and `pid` are those of the process that sent the signal. */
 static void reload(struct daemon *d, uid_t uid, pid_t pid)
 {
@@ -86,6 +98,7 @@ static void reload(struct daemon *d, uid_t uid, pid_t pid)
 		d->roster.state.dirty |= d->basis.by_user != NULL;
 		d->basis.by_user = NULL;
 		know(d, &known);
+		let_others_in(d);
 		cot_server_set_access(&d->server);
 		cot_scrape_set(&d->scrape);
 		after = cot_sched_wanted_policy(cot_host_sched(d->basis.host))->name;
@@ -125,6 +138,7 @@ static void signal_came(struct cot_source *source, uint32_t events)
 			cot_closer_reap(&d->conns.closer);
 			cot_energy_reap(&d->roster.energy);
 			cot_outlive_reap(&d->roster);
+			cot_spares_reap(&d->basis.spares);
 			break;
 		case SIGHUP:
 			reload(d, info.ssi_uid, (pid_t)info.ssi_pid);
@@ -347,7 +361,9 @@ int cot_daemon_begin(struct daemon *d, struct cot_error *err)
 	d->basis.loop.settle = settle;
 	d->basis.loop.settle_arg = d;
 	cot_daemon_wire(d);
-	cot_outlive_begin(&d->roster); /* while there is little that fork() would copy */
+	/* While there is little that fork() would copy. */
+	cot_outlive_begin(&d->roster);
+	(void)cot_spares_begin(&d->basis.spares, &d->basis.loop);
 	rc = cot_known_read(&d->basis.config, &d->basis.known, err);
 	if (rc < 0)
 		return rc;
@@ -355,6 +371,7 @@ int cot_daemon_begin(struct daemon *d, struct cot_error *err)
 			     &d->basis.config.numbers, cot_now_ns(), &d->basis.host, err);
 	if (rc < 0)
 		return rc;
+	let_others_in(d);
 	rc = cot_server_open(&d->server, err);
 	if (rc < 0)
 		return rc;
@@ -376,6 +393,7 @@ void cot_daemon_end(struct daemon *d)
 	cot_lessons_end(&d->lessons);
 	cot_energy_end(&d->roster.energy);
 	cot_outlive_end(&d->roster);
+	cot_spares_end(&d->basis.spares);
 	cot_measure_finish(&d->roster);
 	cot_basis_end(&d->basis);
 }

@@ -59,11 +59,13 @@ static void count_time(struct energy *e, uint64_t now_ns)
 
 static void divide(struct energy *e, unsigned gpu, double joules)
 {
+	bool rested = e->gpu[gpu].rested;
 	struct tenant *t;
 	double all = 0;
 
+	e->gpu[gpu].rested = false;
 	for_each_tenant (t, e->roster)
-		all += t->energy.waiting[gpu];
+		all += rested ? 0 : t->energy.waiting[gpu];
 	if (!(all > 0))
 		e->gpu[gpu].nobody_j += joules;
 	for_each_tenant (t, e->roster) {
@@ -144,8 +146,10 @@ static void answered(struct cot_source *source, uint32_t events)
 		return;
 	}
 	count_time(e, now_ns);
-	for (gpu = 0; gpu < COT_GPUS_MAX; gpu++)
+	for (gpu = 0; gpu < COT_GPUS_MAX; gpu++) {
 		take(e, gpu, &answer.gpu[gpu], now_ns);
+		e->memory_bytes[gpu] = answer.gpu[gpu].memory_bytes;
+	}
 	if (!answer.has_memory || answer.n_processes > COT_METER_PROCESSES_MAX)
 		return;
 	e->n_processes = answer.n_processes;
@@ -201,6 +205,7 @@ void cot_energy_begin(struct energy *e)
 {
 	const char *file = getenv("COTENANT_NVML");
 	uint64_t now_ns = cot_now_ns();
+	unsigned gpu;
 	int rc;
 
 	if (!e->tried) {
@@ -218,6 +223,8 @@ void cot_energy_begin(struct energy *e)
 	}
 	if (e->source.fd < 0 || e->timer.armed)
 		return;
+	for (gpu = 0; gpu < COT_GPUS_MAX; gpu++)
+		e->gpu[gpu].rested = true;
 	e->timer.fire = look;
 	e->looked_ns = now_ns;
 	cot_timer_set(&e->basis->loop, &e->timer, now_ns);

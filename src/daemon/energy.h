@@ -6,7 +6,8 @@
  * What a GPU took between two steps of its counter is divided among the programs that could use it
  * meanwhile, in proportion to SMs times time: the SMs of its part, or all. Held and frozen
  * programs, and idle ones as far as that is known, have no time. Where nobody has, the energy is
- * nobody's. The share has the power of the idle GPU in it.
+ * nobody's, as what it took while no program was registered. The share has the power of the idle
+ * GPU in it.
  */
 #ifndef COT_DAEMON_ENERGY_H
 #define COT_DAEMON_ENERGY_H
@@ -48,6 +49,7 @@ struct cot_energy_gang {
 
 struct cot_energy_gpu {
 	bool known;
+	bool rested; /* nobody looked for a while: the next step is nobody's */
 	uint64_t begin_mj, last_mj;
 	uint64_t begin_ns, last_ns; /* of the counter's first and last step that were seen */
 	double nobody_j;
@@ -67,6 +69,7 @@ struct energy {
 	uint32_t n_looks;
 	uint32_t n_processes; /* that have memory, as of the last time that NVML said it */
 	struct cot_meter_process process[COT_METER_PROCESSES_MAX];
+	uint64_t memory_bytes[COT_GPUS_MAX]; /* of each GPU, as NVML says; 0: not known */
 	struct cot_energy_gang gangs[COT_ENERGY_GANGS_MAX];
 };
 

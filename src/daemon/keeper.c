@@ -283,6 +283,7 @@ void cot_keeper_run(struct basis *b, int daemon_fd)
 	char byte;
 
 	(void)prctl(PR_SET_NAME, "cotenant-keeper");
+	(void)signal(SIGPIPE, SIG_IGN); /* whoever read the log may have ended */
 	while (read(daemon_fd, &byte, 1) < 0 && errno == EINTR)
 		continue;
 	while (n_locked < LOCKED_ROUNDS && (n_left = round_of(&k)) != 0) {
@@ -306,22 +307,20 @@ static void keeper_ended(struct cot_source *source, uint32_t events)
 }
 
 /* It must not hold anything of the daemon's, and lives on when a whole group is ended. */
-static void become_keeper(const struct keeper *keeper, int fd)
+static pid_t start_process(const struct keeper *keeper, int fd)
 {
-	char name[] = "cotenantd", option[32], config[] = "-c", path[COT_PATH_TEXT_MAX];
-	char *argv[] = {name, option, config, path, NULL};
-	sigset_t none;
+	const char *config = keeper->basis->config_path;
+	struct cot_program program = {
+		.path = keeper->program,
+		.argv = {"cotenantd", "--keep-pools=0"},
+		.fds = {fd, -1, -1},
+	};
 
-	(void)snprintf(path, sizeof(path), "%s", keeper->basis->config_path);
-	(void)sigemptyset(&none);
-	(void)sigprocmask(SIG_SETMASK, &none, NULL);
-	(void)setsid();
-	if (access(keeper->basis->config_path, R_OK) < 0)
-		argv[2] = NULL;
-	(void)snprintf(option, sizeof(option), "--keep-pools=%d", fd);
-	(void)fcntl(fd, F_SETFD, 0);
-	(void)execv(keeper->program, argv);
-	_exit(126);
+	if (access(config, R_OK) == 0) {
+		program.argv[2] = "-c";
+		program.argv[3] = config;
+	}
+	return cot_spares_start(&keeper->basis->spares, &program);
 }
 
 void cot_keeper_start(struct keeper *keeper)
@@ -335,9 +334,7 @@ void cot_keeper_start(struct keeper *keeper)
 		log_warn("no process would end the pools after this daemon: %s", strerror(errno));
 		return;
 	}
-	pid = fork();
-	if (pid == 0)
-		become_keeper(keeper, ends[0]);
+	pid = start_process(keeper, ends[0]);
 	(void)close(ends[0]);
 	keeper->fd = ends[1];
 	if (pid > 0 &&

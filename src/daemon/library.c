@@ -17,6 +17,7 @@
 #include "daemon/log.h"
 #include "daemon/measure.h"
 #include "daemon/news.h"
+#include "daemon/page.h"
 #include "daemon/peer.h"
 #include "daemon/processes.h"
 #include "daemon/queries.h"
@@ -26,6 +27,9 @@
 #ifndef SETTLE_NS
 #define SETTLE_NS (500 * COT_NS_PER_MS)
 #endif
+#define YOUNG_NS (15 * COT_NS_PER_S)
+#define SEAL_NS	 (20 * COT_NS_PER_MS) /* until a page is sealed, mostly far less */
+
 static int send_to_member(void *arg, unsigned member, const void *packet, size_t size)
 {
 	struct conns *conns = arg;
@@ -41,7 +45,7 @@ static int send_to_member(void *arg, unsigned member, const void *packet, size_t
 static uint64_t lease_of_member(void *arg, unsigned member, uint64_t until_ns)
 {
 	struct conns *conns = arg;
-	struct cot_page *page = conns->all[member].page;
+	struct cot_page *page = cot_page_of(&conns->all[member]);
 
 	if (!page)
 		return 0;
@@ -83,40 +87,12 @@ const struct cot_host_ops cot_library_host_ops = {
 	.is_quiet = is_quiet,
 };
 
-/* Returns the descriptor to hand over; the mapping stays. */
-static int make_page(struct conn *c, bool measures)
-{
-	int fd = memfd_create("cotenant", MFD_CLOEXEC | MFD_ALLOW_SEALING), rc;
-
-	if (fd < 0)
-		return -errno;
-	c->page_size = measures ? COT_RING_MAPPING : sizeof(*c->page);
-	if (ftruncate(fd, (off_t)c->page_size) < 0)
-		goto err_close;
-	/* Fails where seals do not exist; the library checks the size anyway. */
-	(void)fcntl(fd, F_ADD_SEALS, F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL);
-	c->page = mmap(NULL, c->page_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	if (c->page == MAP_FAILED) {
-		c->page = NULL;
-		goto err_close;
-	}
-	c->page->version = COT_PAGE_VERSION;
-	if (measures)
-		c->ring = (struct cot_ring *)((char *)c->page + COT_RING_OFFSET);
-	return fd;
-
-err_close:
-	rc = -errno;
-	(void)close(fd);
-	return rc;
-}
-
 static int send_welcome(struct conn *c, uint32_t seq, uint32_t id, bool measures)
 {
 	struct cot_host_settings settings;
 	struct cot_msg_welcome m = {.tenant = id};
 	const struct pool *p = c->pool ? c->pool : c->tenant->pool; /* its entity */
-	int fd = make_page(c, measures), rc;
+	int fd = cot_page_make(c, measures), rc;
 
 	if (fd < 0)
 		return fd;
@@ -127,8 +103,24 @@ static int send_welcome(struct conn *c, uint32_t seq, uint32_t id, bool measures
 	m.mode = settings.mode;
 	cot_proto_header(&m.h, COT_MSG_WELCOME, sizeof(m), seq);
 	rc = cot_answer_send(c, &m, sizeof(m), fd);
-	(void)close(fd);
+	cot_page_handed_over(c, fd);
 	return rc;
+}
+
+/*
+ * A program's owner can hold up who reads its environment. A number that counts and is not known
+ * was given out by the daemon before, which ended before it had written that down. So only a young
+ * daemon looks, for a moment, and not again if somebody has held it up.
+ */
+static bool reads(const struct conn *c, struct cot_process *ret_process)
+{
+	int rc;
+
+	if (c->in->was_held_up || cot_now_ns() - c->basis->start_ns > YOUNG_NS)
+		return false;
+	rc = cot_process_read_within(c->basis->socket_path, c->pid, c->basis->look_ms, ret_process);
+	c->in->was_held_up = rc == -ETIMEDOUT;
+	return rc == 0;
 }
 
 /*
@@ -139,9 +131,9 @@ static int send_welcome(struct conn *c, uint32_t seq, uint32_t id, bool measures
 static bool was_given(const struct conn *c, uint64_t id, struct cot_process *ret_process)
 {
 	return id && id <= INT32_MAX && !cot_roster_pool(c->in->roster, id) && c->start_time &&
-	       cot_process_read(c->basis->socket_path, c->pid, ret_process) &&
-	       ret_process->start_time == c->start_time && !ret_process->found.is_pool &&
-	       ret_process->found.id == id && ret_process->uid == c->uid;
+	       reads(c, ret_process) && ret_process->start_time == c->start_time &&
+	       !ret_process->found.is_pool && ret_process->found.id == id &&
+	       ret_process->uid == c->uid;
 }
 
 static int make_tenant(struct conn *c, const struct cot_process *known, struct tenant **ret_tenant,
@@ -363,6 +355,14 @@ static void leave_alone(struct conn *c)
 	cot_timer_set(&c->basis->loop, &c->settle, cot_now_ns() + SETTLE_NS);
 }
 
+/* It tells its groups before it has read its WELCOME, and a freeze without a lease fails: the lease
+ * can be written when its page is sealed. */
+static void settle_soon(struct conn *c)
+{
+	c->settle.fire = settle_fired;
+	cot_timer_set(&c->basis->loop, &c->settle, cot_now_ns() + SEAL_NS);
+}
+
 /* The driver numbers its devices as we do: in the order of their addresses on the bus. */
 static void find_gpus(struct conn *c, const struct cot_msg_groups *m)
 {
@@ -411,7 +411,10 @@ static void groups(struct conn *c, const struct cot_msg_groups *m)
 	} else if ((c->pool || c->tenant->pool) && !is_held(c)) {
 		if (more && !c->pool)
 			cot_host_release(c->basis->host, c->entity, cot_now_ns());
-		set_settled(c, true);
+		if (cot_page_of(c))
+			set_settled(c, true);
+		else
+			settle_soon(c);
 	} else if (more && !(c->settled && is_held(c))) {
 		leave_alone(c);
 	}

@@ -6,6 +6,8 @@
 #include "base/compiler.h"
 #include "daemon/basis.h"
 #include "daemon/conn.h"
+#include "daemon/log.h"
+#include "daemon/page.h"
 #include "daemon/roster.h"
 #include "metrics/requests.h"
 
@@ -27,6 +29,43 @@ bool cot_measure_said(const struct tenant *t, const char *name, enum cot_fact_un
 		return true;
 	}
 	return false;
+}
+
+const char *cot_measure_told(const struct tenant *t, const char *name)
+{
+	struct cot_fact facts[COT_FACTS_MAX];
+	unsigned i, n = cot_sched_explain(cot_host_sched(t->basis->host), t->id, facts);
+
+	for (i = 0; i < n; i++)
+		if (facts[i].unit == COT_FACT_TEXT && !strcmp(facts[i].name, name))
+			return facts[i].text;
+	return NULL;
+}
+
+static bool is_news(const char *now, const char *before)
+{
+	return now && (!before || strcmp(now, before) != 0);
+}
+
+/* The log has it each time that the policy's mind changes; what it says now and then of the next
+ * start only once, until it says something else. */
+static void look_told(struct tenant *t)
+{
+	const char *next = cot_measure_told(t, COT_SAYS_NEXT);
+	const char *target = cot_measure_told(t, COT_SAYS_TARGET);
+	uint64_t us;
+
+	if (is_news(next, t->told_next))
+		log_info("program '%s' (id %u): at the next start %s", t->name, t->id, next);
+	if (is_news(target, t->told_target) &&
+	    cot_measure_said(t, COT_SAYS_COULD_KEEP, COT_FACT_US, &us))
+		log_info("program '%s' (id %u): its target %s; %llu us could be", t->name, t->id,
+			 target, (unsigned long long)us);
+	else if (is_news(target, t->told_target))
+		log_info("program '%s' (id %u): its target %s", t->name, t->id, target);
+	if (next)
+		t->told_next = next;
+	t->told_target = target;
 }
 
 /* How long requests may take. 0: there is no such target, or nobody knows yet. */
@@ -51,25 +90,10 @@ void cot_measure_aim(struct tenant *t)
 		cot_requests_set_target(t->requests, t->aim_ns ? t->aim_ns : COT_NEVER);
 }
 
-/*
- * What a program has had is kept for the next one. The blocks are large: given back, they leave
- * holes in the heap, in which what stays settles, and the heap grows.
- */
-static struct cot_requests *take(struct roster *r)
-{
-	struct cot_requests *spare;
-
-	if (!r->n_spare)
-		return cot_requests_create();
-	spare = r->spare[--r->n_spare];
-	cot_requests_begin(spare);
-	return spare;
-}
-
 void cot_measure_drop(struct tenant *t)
 {
 	if (t->requests)
-		t->in->spare[t->in->n_spare++] = t->requests;
+		cot_requests_destroy(t->requests);
 	t->requests = NULL;
 }
 
@@ -79,15 +103,13 @@ void cot_measure_finish(struct roster *r)
 
 	for_each_tenant (t, r)
 		cot_measure_drop(t);
-	while (r->n_spare)
-		cot_requests_destroy(r->spare[--r->n_spare]);
 }
 
 bool cot_measure_begin(struct tenant *t)
 {
 	t->measured = true;
 	if (!t->requests)
-		t->requests = take(t->in);
+		t->requests = cot_requests_create();
 	if (!t->requests)
 		return false;
 	cot_measure_aim(t);
@@ -133,20 +155,21 @@ static void add(struct tenant *t, const struct cot_ring_request *r)
 static unsigned look_at(struct conn *c, unsigned max)
 {
 	static struct cot_ring_request found[COT_RING_ENTRIES];
-	uint64_t head = cot_ring_head(c->ring), now_ns = cot_now_ns();
+	struct cot_ring *ring = cot_page_ring(c);
+	uint64_t head = cot_ring_head(ring), now_ns = cot_now_ns();
 	uint64_t before = c->ring_reader.next;
 	unsigned i, n;
 
 	max = max < COT_RING_ENTRIES ? max : COT_RING_ENTRIES;
-	n = cot_ring_read(c->ring, &c->ring_reader, head, now_ns, found, max);
+	n = cot_ring_read(ring, &c->ring_reader, head, now_ns, found, max);
 	for (i = 0; i < n; i++)
 		add(c->tenant, &found[i]);
 	return c->ring_reader.next - before < max ? (unsigned)(c->ring_reader.next - before) : max;
 }
 
-static bool is_measured(const struct conn *c)
+static bool is_measured(struct conn *c)
 {
-	return conn_is_open(c) && c->ring && c->tenant && c->tenant->requests;
+	return conn_is_open(c) && c->tenant && c->tenant->requests && cot_page_ring(c);
 }
 
 /* The one that was first comes last the next time, so that all have their turn. */
@@ -196,9 +219,13 @@ void cot_measure_look(struct cot_timer *timer, uint64_t now_ns)
 	for_each_tenant (t, r) {
 		if (!t->requests)
 			continue;
-		/* The policy learns what a slowdown means. */
-		if (t->target.kind == COT_TARGET_SLOWDOWN && now_ns >= t->aimed_ns + AIM_NS)
-			cot_measure_aim(t);
+		if (now_ns >= t->aimed_ns + AIM_NS) {
+			/* The policy learns what a slowdown means. */
+			if (t->target.kind == COT_TARGET_SLOWDOWN)
+				cot_measure_aim(t);
+			t->aimed_ns = now_ns;
+			look_told(t);
+		}
 		tell(t, now_ns);
 		any = true;
 	}
@@ -208,14 +235,15 @@ void cot_measure_look(struct cot_timer *timer, uint64_t now_ns)
 
 void cot_measure_end(struct conn *c)
 {
-	if (!c->ring || !c->tenant->requests)
+	struct cot_ring *ring = c->tenant->requests ? cot_page_ring(c) : NULL;
+
+	if (!ring)
 		return;
 	(void)look_at(c, COT_RING_ENTRIES);
-	c->tenant->n_requests_lost +=
-		c->ring_reader.n_lost +
-		atomic_load_explicit(&c->ring->n_dropped, memory_order_relaxed);
+	c->tenant->n_requests_lost += c->ring_reader.n_lost +
+				      atomic_load_explicit(&ring->n_dropped, memory_order_relaxed);
 	c->tenant->n_requests_unclear +=
-		atomic_load_explicit(&c->ring->n_unclear, memory_order_relaxed);
+		atomic_load_explicit(&ring->n_unclear, memory_order_relaxed);
 	c->tenant->n_requests_rejected += c->ring_reader.n_rejected;
 	c->ring = NULL;
 }

@@ -22,6 +22,8 @@ bool cot_measure_begin(struct tenant *t);
 void cot_measure_drop(struct tenant *t);
 /* The daemon ends. */
 void cot_measure_finish(struct roster *r);
+/* A text that the policy says of it, which stays; NULL: it says nothing of that name. */
+const char *cot_measure_told(const struct tenant *t, const char *name);
 /* A fact that the policy says of it. False: it does not. */
 bool cot_measure_said(const struct tenant *t, const char *name, enum cot_fact_unit unit,
 		      uint64_t *ret_value);

@@ -8,7 +8,7 @@
 #include "daemon/roster.h"
 
 /* What the GPU has: as the configuration says, else as a shim says that it has heard from its
- * driver, one of this user's or of root's; 0: that is not known. */
+ * driver, one of this user's or of root's, else as NVML says; 0: that is not known. */
 static uint64_t there_are(const struct conns *conns, unsigned gpu, uid_t uid)
 {
 	uint64_t mib = conns->basis->config.gpu_memory_mib;
@@ -17,7 +17,7 @@ static uint64_t there_are(const struct conns *conns, unsigned gpu, uid_t uid)
 	for_each_conn (c, conns)
 		if (!mib && c->kind == CONN_WORK && c->gpu == gpu && (!c->uid || c->uid == uid))
 			mib = c->memory.gpu_bytes >> 20;
-	return mib;
+	return mib ? mib : conns->roster->energy.memory_bytes[gpu] >> 20;
 }
 
 static uint64_t promised(const struct conns *conns, unsigned gpu)

@@ -7,11 +7,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -19,16 +17,14 @@
 #include "daemon/basis.h"
 #include "daemon/pool.h"
 
-#define MAX_VARIABLES 16
-
 struct variables {
-	char text[MAX_VARIABLES][COT_PATH_TEXT_MAX + 64];
+	char text[COT_PROGRAM_VARIABLES][COT_PATH_TEXT_MAX + 64];
 	unsigned n;
 };
 
 static void add(struct variables *v, const char *key, const char *value)
 {
-	if (v->n < MAX_VARIABLES)
+	if (v->n < COT_PROGRAM_VARIABLES)
 		(void)snprintf(v->text[v->n++], sizeof(v->text[0]), "%s=%s", key, value);
 }
 
@@ -68,33 +64,15 @@ static void control_variables(const struct pool *p, struct variables *v)
 		add(v, "CUDA_VISIBLE_DEVICES", text);
 }
 
-/* Only what a child may do between fork() and exec(): the variables were made before. */
-static void become(char *const argv[], struct variables *v, int in, int out, int log)
-{
-	sigset_t none;
-	unsigned i;
-
-	(void)sigemptyset(&none);
-	(void)sigprocmask(SIG_SETMASK, &none, NULL);
-	(void)signal(SIGPIPE, SIG_DFL);
-	(void)setsid();
-	(void)umask(022); /* what other users need is made for them, whatever the daemon's is */
-	for (i = 0; i < v->n; i++)
-		(void)putenv(v->text[i]);
-	if (dup2(in, STDIN_FILENO) < 0 || dup2(out, STDOUT_FILENO) < 0 ||
-	    dup2(log, STDERR_FILENO) < 0)
-		_exit(126);
-	(void)execvp(argv[0], argv);
-	_exit(errno == ENOENT ? 127 : 126);
-}
-
 /* `out` -1: what it prints goes into the log as well. */
-static pid_t spawn(const struct pool *p, char *const argv[], struct variables *v, int in, int out,
-		   struct cot_error *err)
+static pid_t spawn(const struct pool *p, const struct cot_program *program, struct variables *v,
+		   int in, int out, struct cot_error *err)
 {
+	struct cot_program whole = *program;
 	char path[COT_PATH_TEXT_MAX];
-	int log, rc;
+	unsigned i;
 	pid_t pid;
+	int log, rc;
 
 	rc = cot_paths_join(path, p->log, "cotenantd-mps.log", err);
 	if (rc < 0)
@@ -102,13 +80,15 @@ static pid_t spawn(const struct pool *p, char *const argv[], struct variables *v
 	log = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (log < 0)
 		return cot_error_set(err, -errno, "cannot open %s: %s", path, strerror(errno));
-	pid = fork();
-	if (pid == 0)
-		become(argv, v, in, out < 0 ? log : out, log);
-	rc = pid < 0 ? -errno : 0;
+	for (i = 0; i < v->n; i++)
+		whole.variables[i] = v->text[i];
+	whole.fds[0] = in;
+	whole.fds[1] = out < 0 ? log : out;
+	whole.fds[2] = log;
+	pid = cot_spares_start(&p->basis->spares, &whole);
 	(void)close(log);
-	if (rc < 0)
-		return cot_error_set(err, rc, "cannot start a process: %s", strerror(-rc));
+	if (pid < 0)
+		return cot_error_set(err, pid, "cannot start a process: %s", strerror(-pid));
 	return pid;
 }
 
@@ -123,15 +103,15 @@ static void forget_socket(const struct pool *p)
 
 pid_t cot_mps_start_control(const struct pool *p, struct cot_error *err)
 {
-	static char foreground[] = "-f", multiuser[] = "-M";
 	static struct variables v;
-	char program[COT_PATH_TEXT_MAX];
-	char *argv[] = {program, foreground, p->multiuser ? multiuser : NULL, NULL};
+	char path[COT_PATH_TEXT_MAX];
+	struct cot_program program = {.path = path,
+				      .argv = {path, "-f", p->multiuser ? "-M" : NULL}};
 	unsigned mode = cot_config_folder_mode(&p->basis->config);
 	int in, rc;
 	pid_t pid;
 
-	if (!cot_paths_program(p->basis->config.mps_program, program))
+	if (!cot_paths_program(p->basis->config.mps_program, path))
 		return cot_error_set(err, -ENOENT,
 				     "the MPS control program '%s' was not found; it comes with "
 				     "NVIDIA's driver",
@@ -149,7 +129,7 @@ pid_t cot_mps_start_control(const struct pool *p, struct cot_error *err)
 	forget_socket(p);
 	v.n = 0;
 	control_variables(p, &v);
-	pid = spawn(p, argv, &v, in, -1, err);
+	pid = spawn(p, &program, &v, in, -1, err);
 	(void)close(in);
 	return pid;
 }
@@ -173,12 +153,12 @@ static int open_line(const char *line)
 pid_t cot_mps_tell(const struct pool *p, const char *line, int *ret_out, struct cot_error *err)
 {
 	static struct variables v;
-	char program[COT_PATH_TEXT_MAX];
-	char *argv[] = {program, NULL};
+	char path[COT_PATH_TEXT_MAX];
+	struct cot_program program = {.path = path, .argv = {path}};
 	int in, out[2] = {-1, -1};
 	pid_t pid;
 
-	if (!cot_paths_program(p->basis->config.mps_program, program))
+	if (!cot_paths_program(p->basis->config.mps_program, path))
 		return cot_error_set(err, -ENOENT, "the MPS control program was not found");
 	if (ret_out && pipe2(out, O_CLOEXEC | O_NONBLOCK) < 0)
 		return cot_error_set(err, -errno, "cannot make a pipe: %s", strerror(errno));
@@ -186,7 +166,7 @@ pid_t cot_mps_tell(const struct pool *p, const char *line, int *ret_out, struct 
 	v.n = 0;
 	pipe_variables(p, &v);
 	pid = in < 0 ? (pid_t)cot_error_set(err, in, "cannot make a pipe: %s", strerror(-in))
-		     : spawn(p, argv, &v, in, out[1], err);
+		     : spawn(p, &program, &v, in, out[1], err);
 	if (in >= 0)
 		(void)close(in);
 	if (!ret_out)

@@ -18,7 +18,7 @@
 
 #include <errno.h>
 #include <signal.h>
-#include <stdlib.h>
+#include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -28,7 +28,7 @@
 #include "daemon/processes.h"
 #include "daemon/roster.h"
 
-#define LIMIT_S	 5u
+#define LIMIT_S	 30u
 #define RETRY_NS COT_NS_PER_S
 /* Programs may end as fast as they like: the searches take a small part of a processor. */
 #define PAUSE_NS (50 * COT_NS_PER_MS)
@@ -58,22 +58,39 @@ static void begin(struct roster *r);
 
 /* ---- in the child ---- */
 
-static void search(const char *socket_path, const struct wanted *w, struct answer *ret)
+struct look {
+	const struct wanted *wanted;
+	struct heir heir[MAX_TENANTS]; /* by the place in `wanted`; id 0: none yet */
+};
+
+/* The oldest one of each. Whatever others say of their processes makes no difference. */
+static void consider(const struct cot_process *p, void *arg)
 {
-	struct cot_processes *all = cot_processes_read(socket_path);
+	struct look *l = arg;
 	uint32_t i;
 
-	ret->looked = all != NULL;
-	ret->n = 0;
-	for (i = 0; all && i < w->n; i++) {
-		uint32_t id = w->program[i].id;
-		const struct cot_process *p = cot_processes_of(all, id, w->program[i].uid);
+	for (i = 0; i < l->wanted->n; i++) {
+		struct heir *h = &l->heir[i];
 
-		if (p)
-			ret->heir[ret->n++] =
-				(struct heir){.id = id, .pid = p->pid, .start_time = p->start_time};
+		if (!cot_process_is_of(p, l->wanted->program[i].id, l->wanted->program[i].uid) ||
+		    (h->id && h->start_time <= p->start_time))
+			continue;
+		*h = (struct heir){.id = p->found.id, .pid = p->pid, .start_time = p->start_time};
 	}
-	free(all);
+}
+
+static void search(const char *socket_path, const struct wanted *w, struct answer *ret)
+{
+	static struct look l;
+	uint32_t i;
+
+	memset(&l, 0, sizeof(l));
+	l.wanted = w;
+	ret->looked = cot_processes_each(socket_path, consider, &l) == 0;
+	ret->n = 0;
+	for (i = 0; ret->looked && i < w->n; i++)
+		if (l.heir[i].id)
+			ret->heir[ret->n++] = l.heir[i];
 }
 
 static size_t size_of_wanted(uint32_t n)

@@ -1,6 +1,5 @@
 #include "daemon/processes.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
@@ -26,6 +25,7 @@ static int read_stat(pid_t pid, char line[STAT_MAX], const char **ret_text)
 	size_t n;
 	FILE *f;
 
+	*ret_text = "";
 	(void)snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
 	f = fopen(path, "re");
 	if (!f)
@@ -117,21 +117,28 @@ static size_t read_file(pid_t pid, const char *name, char *text, size_t size)
 	return n;
 }
 
-/* The real user: a program that runs with another's rights has its environment from this one. */
-static bool read_owner(struct cot_process *p)
+/* The real ones: a program that runs with another's rights has its environment from these. */
+static int read_owner(pid_t pid, uid_t *ret_uid, gid_t *ret_gid)
 {
 	char text[1024];
-	size_t n = read_file(p->pid, "status", text, sizeof(text) - 1);
+	size_t n = read_file(pid, "status", text, sizeof(text) - 1);
 	const char *uid, *gid;
 
 	text[n] = '\0';
 	uid = strstr(text, "\nUid:\t");
 	gid = strstr(text, "\nGid:\t");
 	if (!uid || !gid)
-		return false;
-	p->uid = (uid_t)strtoul(uid + 6, NULL, 10);
-	p->gid = (gid_t)strtoul(gid + 6, NULL, 10);
-	return true;
+		return -ESRCH;
+	*ret_uid = (uid_t)strtoul(uid + 6, NULL, 10);
+	*ret_gid = (gid_t)strtoul(gid + 6, NULL, 10);
+	return 0;
+}
+
+int cot_process_user(pid_t pid, uid_t *ret_uid)
+{
+	gid_t gid;
+
+	return read_owner(pid, ret_uid, &gid);
 }
 
 /* By its name, which the control program gives it. */
@@ -169,7 +176,7 @@ static bool read_process(const char *socket_path, pid_t pid, char *block, struct
 	ret->parent = cot_process_parent(pid);
 	ret->start_time = cot_process_start_time(pid);
 	ret->is_server = ret->found.is_pool && is_server(pid);
-	return ret->start_time && read_owner(ret);
+	return ret->start_time && read_owner(pid, &ret->uid, &ret->gid) == 0;
 }
 
 bool cot_process_read(const char *socket_path, pid_t pid, struct cot_process *ret_process)
@@ -179,47 +186,6 @@ bool cot_process_read(const char *socket_path, pid_t pid, struct cot_process *re
 
 	free(block);
 	return is_ours;
-}
-
-/* The reason is not that the process has ended or is hidden: a later try may succeed. */
-static bool is_lack(int error)
-{
-	return error == ENOMEM || error == EMFILE || error == ENFILE;
-}
-
-/* 0, or -errno where one may be there that was not seen. */
-static int read_all(const char *socket_path, DIR *dir, char *block, struct cot_processes *all)
-{
-	struct dirent *entry;
-	char *end;
-	long pid;
-
-	while (all->n < COT_ARRAY_LEN(all->p) && (entry = readdir(dir))) {
-		pid = strtol(entry->d_name, &end, 10);
-		if (*end || pid <= 0 || pid == (long)getpid())
-			continue;
-		errno = 0;
-		all->n += read_process(socket_path, (pid_t)pid, block, &all->p[all->n]);
-		if (is_lack(errno))
-			return -errno;
-	}
-	return 0;
-}
-
-struct cot_processes *cot_processes_read(const char *socket_path)
-{
-	struct cot_processes *all = calloc(1, sizeof(*all));
-	char *block = malloc(ENVIRON_MAX);
-	DIR *dir = opendir("/proc");
-
-	if (!all || !block || !dir || read_all(socket_path, dir, block, all) < 0) {
-		free(all);
-		all = NULL;
-	}
-	if (dir)
-		(void)closedir(dir);
-	free(block);
-	return all;
 }
 
 bool cot_process_is_root(const struct cot_processes *all, const struct cot_process *p)
@@ -233,6 +199,11 @@ bool cot_process_is_root(const struct cot_processes *all, const struct cot_proce
 	return true;
 }
 
+bool cot_process_is_of(const struct cot_process *p, uint32_t id, uid_t uid)
+{
+	return !p->found.is_pool && p->found.id == id && (p->uid == uid || p->uid == 0);
+}
+
 const struct cot_process *cot_processes_of(const struct cot_processes *all, uint32_t id, uid_t uid)
 {
 	const struct cot_process *oldest = NULL;
@@ -241,7 +212,7 @@ const struct cot_process *cot_processes_of(const struct cot_processes *all, uint
 	for (i = 0; i < all->n; i++) {
 		const struct cot_process *p = &all->p[i];
 
-		if (!p->found.is_pool && p->found.id == id && (p->uid == uid || p->uid == 0) &&
+		if (cot_process_is_of(p, id, uid) &&
 		    (!oldest || p->start_time < oldest->start_time))
 			oldest = p;
 	}

@@ -31,8 +31,6 @@ struct roster {
 	struct cot_timer stops; /* while orders are late: looks whether programs are stopped */
 	struct cot_timer idle;	/* since the last program has ended */
 	struct cot_timer looks; /* at requests, while any are measured */
-	struct cot_requests *spare[MAX_TENANTS]; /* of programs that were measured: measure.c */
-	uint32_t n_spare;
 	struct cot_timer rates; /* how fast programs get on, while any have a shim and do */
 	uint32_t exit_idle_ms;	/* 0 = never */
 	struct energy energy;

@@ -16,8 +16,10 @@
 #include "daemon/effect.h"
 #include "daemon/expose.h"
 #include "daemon/host_work.h"
+#include "daemon/measure.h"
 #include "daemon/memory.h"
 #include "daemon/news.h"
+#include "daemon/page.h"
 #include "daemon/roster.h"
 #include "text/json.h"
 
@@ -90,14 +92,23 @@ static bool is_wrong(const struct cot_host_settings *wanted, int set_status, uin
 	return wanted->slice_us ? got != wanted->slice_us : set_status < 0;
 }
 
-static void put_slice(json_t *object, const struct cot_host_entity_stats *stats, pid_t wrong)
+static const char *why_wrong(const struct cot_host_entity_stats *stats, bool is_open)
+{
+	if (is_open)
+		return "its library does not seal the page that it shares with the daemon (one of "
+		       "an earlier release does not): it is not frozen; start it again";
+	if (stats->n_waiting)
+		return "an order is on its way";
+	return stats->set_status < 0 ? cot_news_reason(stats->set_status)
+				     : "its library has not set it yet";
+}
+
+static void put_slice(json_t *object, const struct cot_host_entity_stats *stats, pid_t wrong,
+		      bool is_open)
 {
 	put_number(object, "slice_wrong_pid", (uint64_t)wrong);
 	put(object, "slice_wrong_reason",
-	    !wrong		    ? json_null()
-	    : stats->n_waiting	    ? json_string("an order is on its way")
-	    : stats->set_status < 0 ? json_string(cot_news_reason(stats->set_status))
-				    : json_string("its library has not set it yet"));
+	    wrong ? json_string(why_wrong(stats, is_open)) : json_null());
 }
 
 /* What the libraries of a tenant or pool have written into their pages. */
@@ -109,9 +120,10 @@ static void put_pages(struct conns *conns, json_t *object, const struct tenant *
 	struct cot_host_entity_stats stats;
 	struct cot_host_settings wanted;
 	json_t *pids = json_array();
+	struct cot_page *page;
+	pid_t wrong = 0, open = 0;
 	bool any = false;
-	pid_t wrong = 0;
-	const struct conn *c;
+	struct conn *c;
 
 	cot_host_settings(conns->basis->host, entity, &wanted);
 	cot_host_entity_stats(conns->basis->host, entity, &stats);
@@ -121,10 +133,15 @@ static void put_pages(struct conns *conns, json_t *object, const struct tenant *
 		json_array_append_new(pids, json_integer(c->pid));
 		groups += c->n_groups;
 		channels += c->n_channels;
-		doubts += atomic_load_explicit(&c->page->n_doubts, memory_order_relaxed);
-		expired += atomic_load_explicit(&c->page->n_lease_expired, memory_order_relaxed);
+		page = cot_page_of(c);
+		if (!page) {
+			open = c->pid;
+			continue;
+		}
+		doubts += atomic_load_explicit(&page->n_doubts, memory_order_relaxed);
+		expired += atomic_load_explicit(&page->n_lease_expired, memory_order_relaxed);
 		/* Of several processes, one that has another slice than it should, if any. */
-		got = atomic_load_explicit(&c->page->slice_us, memory_order_relaxed);
+		got = atomic_load_explicit(&page->slice_us, memory_order_relaxed);
 		if (c->settled && c->n_groups && is_wrong(&wanted, stats.set_status, got))
 			wrong = c->pid;
 		if (c->n_groups && (!any || slice == wanted.slice_us)) {
@@ -136,7 +153,7 @@ static void put_pages(struct conns *conns, json_t *object, const struct tenant *
 	put_number(object, "channel_groups", groups);
 	put_number(object, "channels", channels);
 	put_number(object, "slice_read_back_us", slice);
-	put_slice(object, &stats, wrong);
+	put_slice(object, &stats, open ? open : wrong, open != 0);
 	put_number(object, "doubts", doubts);
 	put_number(object, "leases_expired", expired);
 }
@@ -310,6 +327,11 @@ static json_t *show_age(const struct watch *w)
 	return json_real(seconds > 0 ? seconds : 0);
 }
 
+static void put_text(json_t *o, const char *name, const char *text)
+{
+	put(o, name, text ? json_string(text) : json_null());
+}
+
 json_t *cot_show_tenant(struct conns *conns, const struct tenant *t)
 {
 	json_t *o = json_object(), *work;
@@ -331,6 +353,8 @@ json_t *cot_show_tenant(struct conns *conns, const struct tenant *t)
 	put(o, "gpus", mask_list(t->gpu_mask));
 	put(o, "pool", t->pool ? json_string(t->pool->name) : json_null());
 	put(o, "alone_because", t->alone_why ? json_string(t->alone_why) : json_null());
+	put_text(o, "next_start", cot_measure_told(t, COT_SAYS_NEXT));
+	put_text(o, "target_effect", cot_measure_told(t, COT_SAYS_TARGET));
 	put(o, "seconds", json_real(seconds_since(t->since_ns)));
 	put(o, "age_seconds", show_age(&t->watch));
 	if (!t->pool)
@@ -449,7 +473,7 @@ static json_t *show_ps(struct conns *conns, const char *schema)
 
 static json_t *show_stats(struct conns *conns, const char *schema)
 {
-	json_t *memory = cot_show_memory(conns->roster); /* before this answer takes some */
+	json_t *memory = cot_show_memory(); /* before this answer takes some */
 	json_t *o = show_ps(conns, schema);
 	const struct conn *c;
 	unsigned n = 0;

@@ -47,14 +47,12 @@ json_t *cot_show_core(struct conns *conns)
 #define HEAP mallinfo
 #endif
 
-json_t *cot_show_memory(const struct roster *r)
+json_t *cot_show_memory(void)
 {
 	struct HEAP heap = HEAP();
-	size_t kept = r->n_spare * cot_requests_size();
 	json_t *o = json_object();
 
-	put_number(o, "used_kb", ((size_t)heap.uordblks + (size_t)heap.hblkhd - kept) / 1024);
-	put_number(o, "kept_kb", kept / 1024);
+	put_number(o, "used_kb", ((size_t)heap.uordblks + (size_t)heap.hblkhd) / 1024);
 	put_number(o, "heap_kb", ((size_t)heap.arena + (size_t)heap.hblkhd) / 1024);
 	return o;
 }

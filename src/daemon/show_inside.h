@@ -63,10 +63,9 @@ char *cot_show_dump(json_t *o);
 /* ---- show_core.c ---- */
 
 json_t *cot_show_core(struct conns *conns);
+/* Of the daemon: what it uses, and what its allocator has of the machine for that. */
+json_t *cot_show_memory(void);
 /* How late deadlines came; `own`: without what the daemon waited for a processor. */
-/* Of the daemon: what it uses, what it keeps for later, and what its allocator has of the machine
- * for that. */
-json_t *cot_show_memory(const struct roster *r);
 json_t *cot_show_timers(const struct cot_lateness *l);
 /* What users have of the daemon's tables. */
 json_t *cot_show_users(const struct cot_account *a);

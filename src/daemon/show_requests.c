@@ -5,6 +5,7 @@
 
 #include "daemon/conn.h"
 #include "daemon/measure.h"
+#include "daemon/page.h"
 #include "daemon/show_inside.h"
 #include "daemon/tenant.h"
 #include "metrics/requests.h"
@@ -57,15 +58,17 @@ static void put_lost(struct conns *conns, json_t *o, const struct tenant *t)
 {
 	uint64_t lost = t->n_requests_lost, rejected = t->n_requests_rejected;
 	uint64_t unclear = t->n_requests_unclear;
-	const struct conn *c;
+	struct cot_ring *ring;
+	struct conn *c;
 
 	for_each_conn (c, conns) {
-		if (c->tenant != t || !c->ring)
+		ring = c->tenant == t ? cot_page_ring(c) : NULL;
+		if (!ring)
 			continue;
 		lost += c->ring_reader.n_lost +
-			atomic_load_explicit(&c->ring->n_dropped, memory_order_relaxed);
+			atomic_load_explicit(&ring->n_dropped, memory_order_relaxed);
 		rejected += c->ring_reader.n_rejected;
-		unclear += atomic_load_explicit(&c->ring->n_unclear, memory_order_relaxed);
+		unclear += atomic_load_explicit(&ring->n_unclear, memory_order_relaxed);
 	}
 	put_number(o, "lost", lost & INT64_MAX);
 	put_number(o, "rejected", rejected & INT64_MAX);

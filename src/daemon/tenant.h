@@ -68,6 +68,7 @@ struct tenant {
 	uint64_t n_missed;			/* the target, of those */
 	uint64_t aim_ns;   /* how long they may take; 0 = there is no target, or not known yet */
 	uint64_t aimed_ns; /* when that was looked at */
+	const char *told_next, *told_target; /* what the policy said last; NULL: nothing */
 	struct cot_progress progress;
 	uint64_t n_requests, n_requests_lost, n_requests_rejected, n_requests_unclear;
 	uint64_t n_paced, n_pace_waits, pace_wait_ns, n_pace_failed;

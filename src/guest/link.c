@@ -16,8 +16,13 @@
 #define MAX_DESCRIPTORS 4u /* that one packet may bring; all but one are closed */
 
 #ifndef F_GET_SEALS
+#define F_ADD_SEALS   1033
 #define F_GET_SEALS   1034
+#define F_SEAL_SEAL   0x0001
 #define F_SEAL_SHRINK 0x0002
+#endif
+#ifndef F_SEAL_FUTURE_WRITE
+#define F_SEAL_FUTURE_WRITE 0x0010
 #endif
 
 void cot_link_init(struct cot_link *l)
@@ -60,21 +65,33 @@ void cot_link_close(struct cot_link *l)
 	cot_link_init(l);
 }
 
-/* A page that could shrink under us would kill the program with SIGBUS: it has to be sealed. */
-static int map_page(struct cot_link *l, int fd, uint32_t size)
+int cot_link_map(int fd, size_t size, void **ret)
 {
+	int seals = fcntl(fd, F_GET_SEALS);
 	struct stat st;
 	void *p;
-	int rc;
 
-	if (size < sizeof(struct cot_page) || size > PAGE_SIZE_MAX ||
-	    syscall(SYS_fstat, fd, &st) < 0 || st.st_size < (off_t)size)
+	if (syscall(SYS_fstat, fd, &st) < 0 || st.st_size < (off_t)size)
 		return -EINVAL;
-	if (!(fcntl(fd, F_GET_SEALS) & F_SEAL_SHRINK))
+	if (seals < 0 || !(seals & F_SEAL_SHRINK))
 		return -EPERM;
 	p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (p == MAP_FAILED)
 		return -errno;
+	*ret = p;
+	return 0;
+}
+
+static int map_page(struct cot_link *l, int fd, uint32_t size)
+{
+	void *p = NULL;
+	int rc;
+
+	if (size < sizeof(struct cot_page) || size > PAGE_SIZE_MAX)
+		return -EINVAL;
+	rc = cot_link_map(fd, size, &p);
+	if (rc < 0)
+		return rc;
 	(void)madvise(p, size, MADV_DONTFORK);
 	drop_page(l);
 	l->page = p;
@@ -87,6 +104,9 @@ static int map_page(struct cot_link *l, int fd, uint32_t size)
 	if (rc < 0)
 		cot_log(COT_LOG_WARN, "requests are not measured: their ring cannot be used (%d)",
 			-rc);
+	/* Nobody can punch holes into it from now on, which would hold up the daemon: it touches
+	 * another user's page only then. Before Linux 5.1 there is no such seal. */
+	(void)fcntl(fd, F_ADD_SEALS, F_SEAL_FUTURE_WRITE | F_SEAL_SEAL);
 	return 0;
 }
 

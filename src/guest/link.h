@@ -33,6 +33,10 @@ struct cot_link_packet {
 	size_t size;
 };
 
+/* Memory that somebody shares with us, to read and write. It has to have that size, and to be
+ * sealed so that it keeps it: if it shrank, the program would end with SIGBUS. 0 or -errno. */
+int cot_link_map(int fd, size_t size, void **ret);
+
 void cot_link_init(struct cot_link *l);
 /* Connects without waiting. 0 or -errno. */
 int cot_link_open(struct cot_link *l, const char *path);

@@ -52,6 +52,8 @@ struct cot_known_input {
 	uint64_t requests; /* that were measured */
 	uint64_t out_ns;   /* the transfer of the result takes about that */
 	uint64_t time_ns[COT_KNOWN_QUOTAS_MAX]; /* of a query, without transfers */
+	/* That a query moves to and from the GPU's memory, in the mean; all 0: not known. */
+	uint64_t bytes_per_s[COT_KNOWN_QUOTAS_MAX];
 	/* The kernels of a query, by their number; 0: only how many there are is known, which may
 	 * be 0 as well. */
 	uint32_t n_tasks, n_launches;

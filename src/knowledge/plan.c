@@ -66,7 +66,26 @@ static int set_tasks(struct cot_knowledge *k, struct cot_known_input *in)
 	return 0;
 }
 
-/* Where only the number of launches is known, all take equally long. */
+/* Unless that is not known. */
+static int set_equal_bytes(struct cot_knowledge *k, struct cot_known_input *in, uint32_t n)
+{
+	uint64_t *bytes;
+	uint32_t i, x;
+
+	for (x = 0; x < k->n_quotas; x++)
+		if (!in->bytes_per_s[x])
+			return 0;
+	bytes = new_row(k, n);
+	if (!bytes)
+		return -ENOMEM;
+	for (i = 0; i < n; i++)
+		memcpy(&bytes[(size_t)i * k->n_quotas], in->bytes_per_s,
+		       k->n_quotas * sizeof(*bytes));
+	in->plan.task_bytes_per_s = bytes;
+	return 0;
+}
+
+/* Where only the number of launches is known, all take equally long, and move as much. */
 static int set_equal_tasks(struct cot_knowledge *k, struct cot_known_input *in)
 {
 	uint32_t n = in->n_launches ? in->n_launches : 1, i, x;
@@ -85,7 +104,7 @@ static int set_equal_tasks(struct cot_knowledge *k, struct cot_known_input *in)
 		cot_quota_repair(&time[(size_t)i * k->n_quotas], k->n_quotas);
 	in->plan.n_tasks = n;
 	in->plan.task_ns = time;
-	return 0;
+	return set_equal_bytes(k, in, n);
 }
 
 static int make_plan(struct cot_knowledge *k, struct cot_known_input *in)

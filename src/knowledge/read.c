@@ -20,6 +20,7 @@
 struct written_input {
 	uint64_t size, requests, out_ns;
 	uint64_t time_ns[COT_KNOWN_QUOTAS_MAX];
+	uint64_t bytes_per_s[COT_KNOWN_QUOTAS_MAX];
 	uint32_t n_launches;
 	uint16_t tasks[COT_KNOWN_TASKS_MAX];
 };
@@ -35,6 +36,7 @@ static const struct cot_field input_fields[] = {
 	INPUT("requests", requests, COT_WHOLE(0, COT_KNOWN_SIZE_MAX)),
 	INPUT("out_ns", out_ns, COT_WHOLE(0, COT_KNOWN_NS_MAX)),
 	INPUT("time_ns", time_ns, TIMES, .required = true),
+	INPUT("bytes_per_s", bytes_per_s, BYTES),
 	INPUT("launches", n_launches, COT_WHOLE(0, COT_KNOWN_TASKS_MAX)),
 	INPUT("tasks", tasks, COT_WHOLE(0, COT_KNOWN_KERNELS_MAX - 1), .list = COT_KNOWN_TASKS_MAX),
 	{0},
@@ -178,6 +180,7 @@ static int read_input(struct reader *r, uint32_t node)
 	in->out_ns = r->input.out_ns;
 	in->n_launches = r->input.n_launches;
 	memcpy(in->time_ns, r->input.time_ns, sizeof(in->time_ns));
+	memcpy(in->bytes_per_s, r->input.bytes_per_s, sizeof(in->bytes_per_s));
 	return read_tasks(r, node, in);
 }
 

@@ -88,6 +88,7 @@ int cot_knowledge_refine(struct cot_knowledge *k)
 	s.measured = measured;
 	for (i = 0; i < k->n_inputs; i++) {
 		spread(&s, k->inputs[i]->time_ns, true);
+		spread(&s, k->inputs[i]->bytes_per_s, false);
 		if (!k->inputs[i]->n_tasks) /* they are counted again */
 			k->n_all_tasks -= k->inputs[i]->plan.n_tasks;
 	}

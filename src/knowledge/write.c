@@ -75,6 +75,10 @@ static void write_input(FILE *out, const struct cot_known_input *in, uint32_t n_
 	(void)fprintf(out, "  - size: %" PRIu64 "\n    requests: %" PRIu64 "\n    ", in->size,
 		      in->requests);
 	write_numbers(out, "time_ns", in->time_ns, n_quotas);
+	if (any(in->bytes_per_s, n_quotas)) {
+		(void)fputs("    ", out);
+		write_numbers(out, "bytes_per_s", in->bytes_per_s, n_quotas);
+	}
 	if (in->out_ns)
 		(void)fprintf(out, "    out_ns: %" PRIu64 "\n", in->out_ns);
 	if (in->n_launches)

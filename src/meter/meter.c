@@ -1,12 +1,9 @@
 #include "meter/meter.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <limits.h>
 #include <stddef.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -17,57 +14,34 @@ struct nvml_process {
 	unsigned gpu_instance, compute_instance;
 };
 
+struct nvml_memory {
+	unsigned version;
+	unsigned long long total, reserved, free, used;
+};
+
+#define MEMORY_VERSION (sizeof(struct nvml_memory) | 2u << 24)
+
 typedef int processes_fn(void *device, unsigned *n, struct nvml_process *found);
 
 struct calls {
-	int (*init)(void);
 	int (*by_index)(unsigned index, void **device);
 	int (*by_uuid)(const char *uuid, void **device);
 	int (*energy)(void *device, unsigned long long *mj);
 	int (*power)(void *device, unsigned *mw);
 	/* Not all drivers have them. The second: the clients of MPS servers. */
 	processes_fn *processes, *mps_processes;
+	int (*memory)(void *device, struct nvml_memory *ret);
 };
 
-static const struct {
-	const char *name;
-	size_t at;
-	bool optional;
-} names[] = {
-	{"nvmlInit_v2", offsetof(struct calls, init), false},
+static const struct cot_nvml_call names[] = {
 	{"nvmlDeviceGetHandleByIndex_v2", offsetof(struct calls, by_index), false},
 	{"nvmlDeviceGetHandleByUUID", offsetof(struct calls, by_uuid), false},
 	{"nvmlDeviceGetTotalEnergyConsumption", offsetof(struct calls, energy), false},
 	{"nvmlDeviceGetPowerUsage", offsetof(struct calls, power), false},
 	{"nvmlDeviceGetComputeRunningProcesses_v3", offsetof(struct calls, processes), true},
 	{"nvmlDeviceGetMPSComputeRunningProcesses_v3", offsetof(struct calls, mps_processes), true},
+	{"nvmlDeviceGetMemoryInfo_v2", offsetof(struct calls, memory), true},
 };
-
-/* false: answer->why_not says why. */
-static bool open_library(struct calls *calls, struct cot_meter_answer *answer)
-{
-	const char *file = getenv("COTENANT_NVML");
-	void *library = dlopen(file && *file ? file : "libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
-	size_t i;
-	int rc;
-
-	for (i = 0; library && i < sizeof(names) / sizeof(names[0]); i++) {
-		void *symbol = dlsym(library, names[i].name);
-
-		if (!symbol && !names[i].optional) {
-			(void)snprintf(answer->why_not, sizeof(answer->why_not),
-				       "libnvidia-ml.so.1 has no %s", names[i].name);
-			return false;
-		}
-		memcpy((char *)calls + names[i].at, &symbol, sizeof(symbol));
-	}
-	rc = library ? calls->init() : -1;
-	if (rc)
-		(void)snprintf(answer->why_not, sizeof(answer->why_not),
-			       library ? "nvmlInit failed (%d)" : "there is no libnvidia-ml.so.1",
-			       rc);
-	return !rc;
-}
 
 static void *device_of(const struct calls *calls, const struct cot_meter_gpus *gpus, uint32_t i)
 {
@@ -102,6 +76,16 @@ static bool add_processes(processes_fn *list, void *device, uint32_t gpu,
 	return true;
 }
 
+/* Without what the driver keeps for itself. */
+static uint64_t memory_of(const struct calls *calls, void *device)
+{
+	struct nvml_memory m = {.version = MEMORY_VERSION};
+
+	if (!calls->memory || calls->memory(device, &m) || m.reserved > m.total)
+		return 0;
+	return m.total - m.reserved;
+}
+
 static void look_at_memory(const struct calls *calls, void *const *devices, uint32_t n,
 			   struct cot_meter_answer *answer)
 {
@@ -112,6 +96,7 @@ static void look_at_memory(const struct calls *calls, void *const *devices, uint
 	for (i = 0; i < n; i++) {
 		if (!devices[i])
 			continue;
+		answer->gpu[i].memory_bytes = memory_of(calls, devices[i]);
 		answer->has_memory |= add_processes(calls->processes, devices[i], i, answer);
 		answer->has_memory |= add_processes(calls->mps_processes, devices[i], i, answer);
 	}
@@ -145,7 +130,8 @@ void cot_meter_serve(int fd, const struct cot_meter_gpus *gpus)
 	void *devices[COT_METER_GPUS_MAX] = {NULL};
 	static struct calls calls;
 	uint32_t i, n = gpus->n < COT_METER_GPUS_MAX ? gpus->n : COT_METER_GPUS_MAX;
-	bool opened = open_library(&calls, &answer);
+	bool opened =
+		cot_nvml_open(names, sizeof(names) / sizeof(names[0]), &calls, answer.why_not);
 	ssize_t got;
 	char byte;
 

@@ -1,7 +1,6 @@
 /*
- * The energy that GPUs have taken, and what processes have of their memory, by NVML
- * (libnvidia-ml.so.1, opened at run time; $COTENANT_NVML is another file). Its calls may take long
- * and hang, so the daemon has a process for them: it asks with one byte and gets a struct
+ * The energy that GPUs have taken, and what processes have of their memory, by NVML. Its calls may
+ * take long and hang, so the daemon has a process for them: it asks with one byte and gets a struct
  * cot_meter_answer. Nothing is ever set on a GPU.
  */
 #ifndef COT_METER_METER_H
@@ -9,6 +8,8 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+
+#include "meter/nvml.h"
 
 #define COT_METER_GPUS_MAX	16u
 #define COT_METER_UUID_MAX	64u
@@ -25,7 +26,9 @@ struct cot_meter_gpus {
 };
 
 struct cot_meter_gpu {
-	uint64_t energy_mj; /* since the driver was loaded; moves in steps */
+	uint64_t energy_mj;    /* since the driver was loaded; moves in steps */
+	uint64_t memory_bytes; /* that programs can have, as of the last time that it was asked; 0:
+				  not known */
 	uint32_t power_mw;
 	bool known;
 };
@@ -36,7 +39,8 @@ struct cot_meter_process {
 };
 
 struct cot_meter_answer {
-	char why_not[128]; /* "": the energy or the memory of at least one GPU is known */
+	char why_not[COT_NVML_WHY_MAX]; /* "": the energy or the memory of at least one GPU is known
+					 */
 	struct cot_meter_gpu gpu[COT_METER_GPUS_MAX];
 	bool has_memory; /* it was asked for, and at least one GPU says it */
 	uint32_t n_processes;

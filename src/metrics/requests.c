@@ -60,17 +60,6 @@ struct cot_requests *cot_requests_create(void)
 	return r;
 }
 
-void cot_requests_begin(struct cot_requests *r)
-{
-	memset(r, 0, sizeof(*r));
-	begin(r);
-}
-
-size_t cot_requests_size(void)
-{
-	return sizeof(struct cot_requests);
-}
-
 void cot_requests_destroy(struct cot_requests *r)
 {
 	free(r);

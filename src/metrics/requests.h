@@ -32,10 +32,6 @@ struct cot_requests_window {
 
 struct cot_requests *cot_requests_create(void); /* NULL when out of memory */
 void cot_requests_destroy(struct cot_requests *r);
-size_t cot_requests_size(void); /* bytes of one */
-
-/* As from cot_requests_create(): for another program. */
-void cot_requests_begin(struct cot_requests *r);
 /* As it was at first, but for the target and the time. */
 void cot_requests_clear(struct cot_requests *r);
 

@@ -29,6 +29,31 @@ static int gather(const struct cot_model_kernel *kernels, const uint32_t *copies
 	return used ? 0 : -EINVAL;
 }
 
+/*
+ * What instances take beyond idle power, where each was measured alone: the same work takes the
+ * same joules, whatever runs beside it. < 0: one was not measured.
+ */
+static double measured_j(const struct cot_model_machine *m, const struct cot_model_kernel *kernels,
+			 const uint32_t *copies, uint32_t n)
+{
+	const struct cot_model_launch *l = &m->gpu.launch;
+	double work_j = 0, of_one, blocks = 0;
+	uint32_t i, times, total = 0;
+
+	for (i = 0; i < n; i++) {
+		times = copies ? copies[i] : 1;
+		if (!times)
+			continue;
+		if (!(kernels[i].alone_j > 0) || !(kernels[i].alone_s > 0))
+			return -1;
+		of_one = kernels[i].alone_j - m->power.idle_w * kernels[i].alone_s;
+		work_j += of_one > 0 ? of_one * times : 0;
+		blocks += (double)kernels[i].n_blocks * times;
+		total += times;
+	}
+	return work_j + (total > 1 && !m->options.concurrent ? l->block_j * blocks : 0);
+}
+
 int cot_model_cost_of(const struct cot_model_machine *m, const struct cot_model_kernel *kernels,
 		      const uint32_t *copies, uint32_t n, struct cot_model_cost *ret)
 {
@@ -36,7 +61,7 @@ int cot_model_cost_of(const struct cot_model_machine *m, const struct cot_model_
 	struct cot_model_events one, all = {0};
 	struct cot_model_set time;
 	uint32_t i, n_kinds = n;
-	double launch_s;
+	double launch_s, work_j = measured_j(m, kernels, copies, n);
 	int rc;
 
 	rc = gather(kernels, copies, n, set, &n);
@@ -60,6 +85,10 @@ int cot_model_cost_of(const struct cot_model_machine *m, const struct cot_model_
 	ret->power_w = m->power.idle_w + ret->thermal_w + ret->draw.dynamic_w;
 	ret->energy_j = cot_model_energy_j(&m->power, ret->draw.dynamic_w, time.seconds) +
 			m->power.idle_w * (time.transfer_s + launch_s);
+	if (work_j >= 0) {
+		ret->energy_j = m->power.idle_w * ret->seconds + work_j;
+		ret->power_w = m->power.idle_w + work_j / time.seconds;
+	}
 	return 0;
 }
 
@@ -178,7 +207,7 @@ static bool same(const struct cot_model_kernel *a, const struct cot_model_kernel
 	       a->syncs == b->syncs && a->transactions == b->transactions &&
 	       a->load_bytes == b->load_bytes && a->transfer_bytes == b->transfer_bytes &&
 	       a->memory_bytes == b->memory_bytes && a->launches == b->launches &&
-	       a->call_s == b->call_s && a->alone_s == b->alone_s;
+	       a->call_s == b->call_s && a->alone_s == b->alone_s && a->alone_j == b->alone_j;
 }
 
 bool cot_model_template_matches(const struct cot_model_template *t,

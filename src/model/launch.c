@@ -22,7 +22,8 @@ static double call_of(const struct cot_model_launch *l, const struct cot_model_k
 
 bool cot_model_has_launch(const struct cot_model_launch *l)
 {
-	return l->call_s > 0 || l->end_s > 0 || l->end_beside_s > 0 || l->instance_s > 0;
+	return l->call_s > 0 || l->end_s > 0 || l->end_beside_s > 0 || l->instance_s > 0 ||
+	       l->gap_s > 0 || l->block_s > 0;
 }
 
 /*
@@ -34,8 +35,9 @@ void cot_model_stream_add(struct cot_model_stream *s, const struct cot_model_lau
 {
 	double first_s = s->called_s + call_of(l, k);
 	double last_s = s->called_s + call_of(l, k) * launches_of(k);
+	double free_s = s->ended_s > 0 ? s->ended_s + l->gap_s : 0;
 
-	s->ended_s = max(max(s->ended_s, first_s) + gpu_s, last_s + gpu_s / launches_of(k));
+	s->ended_s = max(max(free_s, first_s) + gpu_s, last_s + gpu_s / launches_of(k));
 	s->called_s = last_s;
 }
 
@@ -70,6 +72,8 @@ struct streams {
 	double called_s, ended_s; /* none slowed by another */
 	double call_s;		  /* the longest of a launch */
 	uint32_t n, most;	  /* instances; launches of the one with most */
+	uint32_t kinds;		  /* different kernels */
+	double blocks;
 	const struct cot_model_kernel *last;
 };
 
@@ -88,6 +92,8 @@ static int launch_all(const struct cot_model_gpu *gpu, const struct cot_model_op
 	s->call_s = max(s->call_s, call_s);
 	s->most = n > s->most ? n : s->most;
 	s->n += copies;
+	s->kinds++;
+	s->blocks += (double)k->n_blocks * copies;
 	s->last = k;
 	return rc;
 }
@@ -96,6 +102,7 @@ static double merged_s(const struct cot_model_launch *l, const struct streams *s
 {
 	double call_s = s->call_s + l->instance_s * s->n;
 
+	exec_s += s->kinds == 1 ? l->block_s * s->blocks : 0;
 	return call_s + max(exec_s, call_s * (s->most - 1)) + l->end_s;
 }
 

@@ -7,11 +7,11 @@
  * before it in its stream has ended:
  *
  *     one stream   |call|call|call|            the end of the last is seen end_s later
- *                       | kernel | kernel | kernel |
+ *                       | kernel |gap| kernel |gap| kernel |
  *     streams      |call|call|call|            kernels side by side, as place.h has them;
  *                       | kernel     |         the end of all is seen end_beside_s later
  *                            | kernel     |
- *     merged       |call + 3 instance_s|       one kernel; end_s
+ *     merged       |call + 3 instance_s|       one kernel, longer by block_s a block; end_s
  *                                      | kernel |
  */
 #ifndef COT_MODEL_LAUNCH_H

@@ -11,8 +11,7 @@ bool cot_merge_judge(const struct cot_merge_set *set)
 {
 	uint64_t in_a_row = set->n_longest ? set->n_longest : set->n;
 	uint64_t apart = in_a_row * set->launch_ns;
-	uint64_t together = (uint64_t)set->hand_ns +
-			    (set->merged_ns ? set->merged_ns : set->launch_ns) +
+	uint64_t together = (uint64_t)(set->merged_ns ? set->merged_ns : set->launch_ns) +
 			    (uint64_t)set->n_events * set->event_ns;
 
 	if (set->n < 2 || !set->n_sms || !set->per_sm || !set->merged_per_sm)

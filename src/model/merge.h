@@ -8,7 +8,7 @@
  * events between the streams, and room where blocks of the merged kernel need more registers.
  *
  * Several programs launch beside each other. Of a set of theirs apart takes what the program with
- * most launches needs, and together also what handing them over to another process takes.
+ * most launches needs.
  */
 #ifndef COT_MODEL_MERGE_H
 #define COT_MODEL_MERGE_H
@@ -26,7 +26,6 @@ struct cot_merge_set {
 	uint32_t event_ns;	/* what an event, or a wait for one, costs */
 	uint32_t n_events;	/* of these that merging needs */
 	uint32_t n_longest;	/* launches of the program with most; 0: all are one program's */
-	uint32_t hand_ns;	/* what handing over costs; 0 within a program */
 	uint32_t merged_ns;	/* what the merged launch costs; 0: as much as each */
 };
 

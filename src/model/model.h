@@ -28,6 +28,10 @@ struct cot_model_launch {
 	double end_s;  /* from the end of a stream's last kernel until the program has seen it */
 	double end_beside_s; /* the same, of kernels that run at the same time in streams */
 	double instance_s;   /* of the launching thread, for each kernel of a merged launch */
+	double gap_s;	     /* from the end of a kernel until the next one of its stream begins */
+	/* Of a merged launch: each block looks for whose it is. The time only among copies, where
+	 * it searches; joules, in all. */
+	double block_s, block_j;
 };
 
 struct cot_model_gpu {
@@ -66,6 +70,7 @@ struct cot_model_kernel {
 	double call_s; /* of the launching thread, a launch of it; 0: as cot_model_launch says */
 	uint32_t launches; /* that do the work, one after the other; 0: one */
 	double alone_s; /* measured alone, from the first launch until its end was seen; 0: not */
+	double alone_j; /* what the GPU took meanwhile, idle power included; 0: not measured */
 	double factor;	/* by cot_model_calibrate(): times what the equations say; 0: one */
 };
 

@@ -225,7 +225,7 @@ static void place(struct cot_policy *p, uint32_t gpu, uint64_t *wake_ns)
 		struct baymax_program *own = program_of(t);
 		struct cot_part part = {0};
 
-		if (!placing_has(&l, t) || placing_is_asked(t) || placing_reserves(p, t))
+		if (!placing_is_dealt(p, &l, t))
 			continue;
 		part.hold = own->held = must_wait(t, room_ns);
 		cot_holding_place(p, t, part, &own->held_ns, wake_ns);

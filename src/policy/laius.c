@@ -50,7 +50,7 @@ static void put_all(struct cot_policy *p, const struct placing *l, uint64_t *wak
 	cot_for_each_tenant (t, p) {
 		struct laius_program *own = laius_program(t);
 
-		if (laius_is_dealt(p, l, t))
+		if (placing_is_dealt(p, l, t))
 			cot_holding_place(p, t, own->part, &own->held_ns, wake_ns);
 	}
 }
@@ -64,7 +64,7 @@ static void divide(struct cot_policy *p, struct placing *l)
 		l->bottom = 0;
 		l->top = l->limit;
 	}
-	d.begin = l->top;
+	d.begin = d.low = l->top;
 	d.floor = l->bottom;
 	if (d.live)
 		cot_laius_look(&d);
@@ -162,8 +162,10 @@ static void query_goes_on(struct cot_policy *p, struct cot_query *q)
 
 static void query_ends(struct cot_policy *p, struct cot_query *q)
 {
-	if (laius_is_live(p))
+	if (laius_is_live(p)) {
 		cot_laius_learn(p, q);
+		cot_laius_leave(p, q);
+	}
 	cot_laius_end(p, q);
 	came_or_went(p, q->tenant);
 }

@@ -29,11 +29,6 @@ struct share {
 	struct cot_alloc_task tasks[COT_ALLOC_TASKS_MAX];
 };
 
-static bool is_divided(const struct laius_deal *d, const struct cot_tenant *t)
-{
-	return t->cls == COT_CLASS_BATCH && laius_is_dealt(d->p, d->l, t);
-}
-
 /* ---- predictions ---- */
 
 /* The row for a part of so many SMs, or for the next larger one: it moves no more than there. */
@@ -77,6 +72,12 @@ static uint32_t clip(uint64_t value)
 
 /* ---- dividing ---- */
 
+/* Who makes little of what requests leave is held. */
+static bool by_gain(const struct laius_deal *d)
+{
+	return d->any_query && !d->apart && !d->quiet;
+}
+
 /* Where a part ends that begins at a cut. */
 static uint32_t end_of(const struct share *s, uint32_t begin, uint32_t units, bool last)
 {
@@ -92,7 +93,7 @@ static void add_program(struct share *s, struct cot_tenant *t)
 
 	for (x = 1; x <= s->n_units; x++) {
 		sms = end_of(s, d->l->bottom, x, x == s->n_units) - d->l->bottom;
-		s->values[s->n][x - 1] = clip((d->any_query && !d->apart ? 0 : FIRST_VALUE) +
+		s->values[s->n][x - 1] = clip((by_gain(d) ? 0 : FIRST_VALUE) +
 					      (progress(t, sms, n_sms) + EVEN * x / (x + 1)) *
 						      t->weight / COT_WEIGHT_DEFAULT);
 		s->rates[s->n][x - 1] = clip(bytes_per_s(d->p, t, sms, n_sms) / LAIUS_BYTES_PER_MB);
@@ -118,7 +119,7 @@ static void hold_all(struct laius_deal *d, enum laius_why why)
 	struct cot_tenant *t;
 
 	cot_for_each_tenant (t, d->p)
-		if (is_divided(d, t))
+		if (laius_is_divided(d, t))
 			hold(d, t, why);
 }
 
@@ -136,9 +137,9 @@ static void put(const struct share *s, const struct cot_alloc *a)
 		end = end_of(s, begin, a->units[i], !left && a->n_units == s->n_units);
 		own->part = cot_placing_part(d->l, begin, end);
 		own->rate = (uint64_t)s->rates[i][a->units[i] - 1] * LAIUS_BYTES_PER_MB;
-		own->why = d->apart	  ? LAIUS_WHY_APART
-			   : d->any_query ? LAIUS_WHY_SHARE
-					  : LAIUS_WHY_ALONE;
+		own->why = d->apart		? LAIUS_WHY_APART
+			   : s->end < d->l->top ? LAIUS_WHY_SHARE
+						: LAIUS_WHY_ALONE;
 		begin = end;
 	}
 }
@@ -150,12 +151,12 @@ static void put_others(const struct share *s)
 	const struct laius_deal *d = s->d;
 	struct cot_tenant *t;
 
-	if (d->any_query && !d->apart)
+	if (by_gain(d))
 		return;
 	cot_for_each_tenant (t, d->p) {
 		struct laius_program *own = laius_program(t);
 
-		if (!is_divided(d, t) || !own->part.hold)
+		if (!laius_is_divided(d, t) || !own->part.hold)
 			continue;
 		own->part.hold = false;
 		own->why = d->apart ? LAIUS_WHY_APART : LAIUS_WHY_ALONE;
@@ -170,7 +171,7 @@ static void count_asked(struct laius_deal *d)
 	const struct cot_tenant *t;
 
 	cot_for_each_tenant (t, d->p)
-		if (placing_has(d->l, t) && !laius_is_dealt(d->p, d->l, t) &&
+		if (placing_has(d->l, t) && !placing_is_dealt(d->p, d->l, t) &&
 		    t->activity != COT_ACTIVITY_IDLE)
 			d->taken += bytes_per_s(d->p, t, t->part.n ? t->part.n : d->l->n_sms,
 						d->l->n_sms);
@@ -185,14 +186,23 @@ static uint64_t bandwidth_left(const struct laius_deal *d)
 
 static bool is_limited(const struct laius_deal *d)
 {
-	return (d->any_query || d->apart) && d->p->config->dram_bytes_per_s &&
+	return (by_gain(d) || d->apart) && d->p->config->dram_bytes_per_s &&
 	       d->p->ops != &cot_policy_laius_nb;
 }
 
-static void divide(struct laius_deal *d, uint64_t bandwidth)
+/* Where batch programs' SMs end. Those at rest stay out of the way, for when they go on. */
+static uint32_t end_of_batch(const struct laius_deal *d)
 {
 	uint32_t end = d->apart ? d->roof : d->begin;
-	uint32_t pieces = cot_placing_pieces(d->l, d->l->bottom, end);
+
+	if (d->quiet)
+		return d->roof;
+	end = end < d->low ? end : d->low;
+	return end > d->l->bottom ? end : d->l->bottom;
+}
+
+static void divide(struct laius_deal *d, uint32_t end, uint32_t pieces, uint64_t bandwidth)
+{
 	struct share s = {.d = d, .end = end};
 	struct cot_alloc a;
 	struct cot_tenant *t;
@@ -200,7 +210,7 @@ static void divide(struct laius_deal *d, uint64_t bandwidth)
 	s.step = (pieces + COT_ALLOC_UNITS_MAX - 1) / COT_ALLOC_UNITS_MAX;
 	s.n_units = pieces / s.step;
 	cot_for_each_tenant (t, d->p)
-		if (is_divided(d, t) && s.n < COT_ALLOC_TASKS_MAX)
+		if (laius_is_divided(d, t) && s.n < COT_ALLOC_TASKS_MAX)
 			add_program(&s, t);
 	if (cot_alloc(s.tasks, s.n, s.n_units, bandwidth, &a))
 		return;
@@ -213,21 +223,22 @@ static void set_pace(struct laius_deal *d)
 	struct cot_tenant *t;
 
 	cot_for_each_tenant (t, d->p)
-		if (is_divided(d, t))
+		if (laius_is_divided(d, t))
 			laius_program(t)->part.pace_us = d->pace_us;
 }
 
 void cot_laius_share(struct laius_deal *d)
 {
+	uint32_t end = end_of_batch(d), pieces = cot_placing_pieces(d->l, d->l->bottom, end);
 	uint64_t bandwidth = COT_ALLOC_NO_LIMIT;
 
 	count_asked(d);
 	if (is_limited(d))
 		bandwidth = bandwidth_left(d) / LAIUS_BYTES_PER_MB;
 	hold_all(d, bandwidth ? LAIUS_WHY_NOT_CHOSEN : LAIUS_WHY_NO_BANDWIDTH);
-	if (!cot_placing_pieces(d->l, d->l->bottom, d->apart ? d->roof : d->begin))
+	if (!pieces)
 		hold_all(d, LAIUS_WHY_NO_SMS);
 	else if (bandwidth || d->apart)
-		divide(d, bandwidth);
+		divide(d, end, pieces, bandwidth);
 	set_pace(d);
 }

@@ -49,11 +49,6 @@ void cot_laius_activity(const struct cot_policy *p, struct cot_tenant *t)
 		cot_laius_stay(t)->idle_ns = p->now_ns;
 }
 
-static bool is_dealt_batch(const struct laius_deal *d, const struct cot_tenant *t)
-{
-	return t->cls == COT_CLASS_BATCH && laius_is_dealt(d->p, d->l, t);
-}
-
 /* When the last of its kernels leaves [begin, end); 0: none is there. */
 static uint64_t leaves_ns(const struct cot_policy *p, const struct cot_tenant *t, uint32_t begin,
 			  uint32_t end, uint32_t *ret_end)
@@ -83,7 +78,8 @@ uint64_t cot_laius_stall_ns(const struct laius_deal *d, uint32_t sms)
 
 	begin = begin > d->floor ? begin : d->floor;
 	cot_for_each_tenant (t, d->p) {
-		uint64_t ns = is_dealt_batch(d, t) ? leaves_ns(d->p, t, begin, d->l->top, &end) : 0;
+		uint64_t ns =
+			laius_is_divided(d, t) ? leaves_ns(d->p, t, begin, d->l->top, &end) : 0;
 
 		last_ns = ns > last_ns ? ns : last_ns;
 	}
@@ -135,9 +131,11 @@ uint32_t cot_laius_clear(const struct laius_deal *d, const struct cot_tenant *t,
 	uint32_t clear = begin, until;
 	const struct cot_tenant *other;
 
+	if (q && laius_is_one_launch(q))
+		return begin; /* it is for the next one */
 	cot_for_each_tenant (other, d->p) {
 		uint64_t ns =
-			is_dealt_batch(d, other) ? leaves_ns(d->p, other, begin, end, &until) : 0;
+			laius_is_divided(d, other) ? leaves_ns(d->p, other, begin, end, &until) : 0;
 
 		if (ns <= d->p->now_ns || until <= clear || until >= end)
 			continue;

@@ -44,6 +44,9 @@
 #define LAIUS_BYTES_PER_MB 1000000u
 /* Of batch programs between requests. Our choice. */
 #define LAIUS_PACE_US 500u
+/* So long after a request its program's SMs are kept: one that waits in the program's own queue
+ * follows at once, and of that nobody knows. Our choice. */
+#define LAIUS_NEXT_NS (250 * COT_NS_PER_US)
 
 /* Live: requests on parts of about one size, in 1/1000 of what is predicted. */
 struct laius_took {
@@ -72,9 +75,14 @@ struct laius_query {
 	uint64_t since_ns;  /* when it got SMs */
 	uint64_t budget_ns; /* what its target left it then */
 	uint16_t lag;	    /* its place in laius.lags, if it is known */
+	/* Live: it began on so many SMs, 0: that is not sure; and what it launched before it was
+	 * heard of is on none below `low`. */
+	uint16_t sms, low;
 	bool runs, known;
-	bool apart; /* live: no batch program had its SMs before */
-	bool lost;  /* it has had SMs for too long, and counts no longer */
+	bool went_on; /* something of it is done */
+	bool own_sms; /* live: batch programs stayed apart when it began */
+	bool apart;   /* live: and none had its SMs before */
+	bool lost;    /* it has had SMs for too long, and counts no longer */
 };
 
 enum laius_why {
@@ -96,12 +104,14 @@ enum laius_why {
 struct laius_need {
 	uint32_t patience_us; /* so long they may wait for SMs and keep it all the same */
 	uint32_t rate_mb;     /* per second, of the memory's bandwidth; 0: not known */
-	uint32_t sms;	      /* 0: nothing is known */
+	uint16_t sms;	      /* 0: nothing is known */
+	uint16_t in_turn_sms; /* where batch kernels are on them between requests */
 };
 
 /* Live: what is known of a latency program's requests. */
 struct laius_flow {
-	uint64_t last_ns; /* when the last one arrived; 0: none has */
+	uint64_t last_ns;  /* when the last one arrived; 0: none has */
+	uint64_t ended_ns; /* when the last one was over; 0: LAIUS_NEXT_NS ago at least */
 	struct cot_gaps gaps;
 	/* The worst of this second and the one before, of this one, and when it began. Before the
 	 * first request since_ns is when the program joined. */
@@ -109,6 +119,7 @@ struct laius_flow {
 	uint64_t since_ns;
 	uint64_t raised_ns;	 /* when it was last found that more are needed */
 	uint64_t apart_until_ns; /* batch programs stay apart, whatever is predicted */
+	uint64_t apart_for_ns;	 /* until then from when that was found */
 	uint32_t late;		 /* of the last ones, those that began too late for their target */
 	uint8_t times;		 /* its place in laius.times, and 1; 0: it has none */
 };
@@ -143,13 +154,14 @@ struct laius_deal {
 	struct cot_policy *p;
 	const struct placing *l;
 	uint32_t begin; /* of what queries have; they end at l->top */
+	uint32_t low;	/* live: from here on launches of queries may be, wherever these are now */
 	bool any_query; /* has SMs */
 	uint64_t taken; /* bytes per second of the memory's bandwidth */
 	uint32_t floor; /* requests are above it */
 	bool live;
-	bool quiet; /* live: no batch program does anything */
-	bool apart; /* live: batch programs stay below `roof`, whether there is a query or not */
-	uint32_t roof;
+	bool quiet;    /* live: no batch program does anything */
+	bool apart;    /* live: batch programs stay below `roof`, whether there is a query or not */
+	uint32_t roof; /* or are at rest there */
 	uint32_t pace_us;  /* of batch programs */
 	uint64_t drain_ns; /* live: how long batch programs' kernels are on SMs after they left */
 };
@@ -169,16 +181,21 @@ static inline struct laius_program *laius_program(const struct cot_tenant *t)
 	return t->own;
 }
 
-/* Who asked for SMs has those. */
-static inline bool laius_is_dealt(const struct cot_policy *p, const struct placing *l,
-				  const struct cot_tenant *t)
+/* A batch program on what queries leave. */
+static inline bool laius_is_divided(const struct laius_deal *d, const struct cot_tenant *t)
 {
-	return placing_has(l, t) && !placing_is_asked(t) && !placing_reserves(p, t);
+	return t->cls == COT_CLASS_BATCH && placing_is_dealt(d->p, d->l, t);
 }
 
 static inline bool laius_is_live(const struct cot_policy *p)
 {
 	return p->ops == &cot_policy_laius;
+}
+
+/* Its first launch is all of it: it stays where its program was when it began. */
+static inline bool laius_is_one_launch(const struct cot_query *q)
+{
+	return q->plan && q->plan->n_tasks == 1;
 }
 
 /* Of the memory's bandwidth, what programs may take together; in bytes per second. */
@@ -205,8 +222,9 @@ uint64_t cot_laius_notice(struct cot_policy *p, uint64_t *wake_ns);
 
 void cot_laius_joined(const struct cot_policy *p, const struct cot_tenant *t);
 
-/* A request has come. */
+/* A request has come, or is over. */
 void cot_laius_arrive(const struct cot_policy *p, const struct cot_query *q);
+void cot_laius_leave(const struct cot_policy *p, const struct cot_query *q);
 
 /* The quota with which it keeps its target beside the next ones. */
 uint32_t cot_laius_enough(const struct laius_deal *d, const struct cot_query *q);

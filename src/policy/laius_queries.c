@@ -45,7 +45,7 @@ static uint64_t rate_of(const struct cot_policy *p, const struct cot_query *q, u
 static bool is_served(const struct laius_deal *d, const struct cot_query *q)
 {
 	return q->tenant->cls == COT_CLASS_LATENCY && !laius_query(q)->lost &&
-	       laius_is_dealt(d->p, d->l, q->tenant);
+	       placing_is_dealt(d->p, d->l, q->tenant);
 }
 
 static bool find_lag(const struct laius *laius, uint16_t *ret_lag)
@@ -206,6 +206,36 @@ static bool is_first(const struct laius_deal *d, const struct cot_query *query)
 	return q == query;
 }
 
+/* What a query launched before it was heard of is where its program was then: all of it, or until
+ * something is done that it launched. */
+static bool is_where_it_began(const struct cot_query *q)
+{
+	return laius_is_one_launch(q) || !q->n_done;
+}
+
+/* Batch programs stay below all of that, and for a moment below the part of a program that may have
+ * more to do. */
+static void keep_off(struct laius_deal *d)
+{
+	const struct cot_tenant *t;
+	const struct cot_query *q;
+
+	cot_for_each_query(q, d->p)
+	{
+		uint32_t low = laius_query(q)->low;
+
+		if (is_served(d, q) && is_where_it_began(q) && low < d->low)
+			d->low = low;
+	}
+	cot_for_each_tenant (t, d->p) {
+		uint32_t first = laius_program(t)->part.n ? laius_program(t)->part.first : 0;
+
+		if (t->cls == COT_CLASS_LATENCY && placing_is_dealt(d->p, d->l, t) &&
+		    cot_laius_flow(t)->ended_ns && first < d->low)
+			d->low = first;
+	}
+}
+
 void cot_laius_serve(struct laius_deal *d)
 {
 	struct cot_tenant *t;
@@ -214,12 +244,14 @@ void cot_laius_serve(struct laius_deal *d)
 	give_turns(d);
 	/* One without a query stays where it is: it will need about as much again. */
 	cot_for_each_tenant (t, d->p) {
-		if (t->cls != COT_CLASS_LATENCY || !laius_is_dealt(d->p, d->l, t))
+		if (t->cls != COT_CLASS_LATENCY || !placing_is_dealt(d->p, d->l, t))
 			continue;
 		laius_program(t)->part.hold = false;
 		laius_program(t)->why = LAIUS_WHY_IDLE;
 	}
 	cot_for_each_query(q, d->p) if (is_served(d, q) && is_first(d, q)) place(d, q->tenant);
+	if (d->live)
+		keep_off(d);
 }
 
 /* ---- queries that do not end ---- */
@@ -264,15 +296,17 @@ bool cot_laius_follow(struct cot_policy *p, struct cot_query *q)
 {
 	struct laius_query *own = laius_query(q);
 	struct cot_lag *lag = &laius_state(p)->lags[own->lag];
+	bool first = laius_is_live(p) && !own->went_on;
 	uint32_t before;
 
+	own->went_on = true;
 	if (!own->runs || !own->known || p->ops == &cot_policy_laius_nc ||
 	    q->done_ns < own->since_ns)
-		return false;
+		return first;
 	before = lag->quota;
 	(void)cot_lag_next(lag, q->n_done, q->done_ns - own->since_ns);
 	laius_program(q->tenant)->n_raised += lag->quota > before;
-	return lag->quota != before;
+	return first || lag->quota != before;
 }
 
 void cot_laius_end(struct cot_policy *p, struct cot_query *q)

@@ -7,15 +7,44 @@
 #include "policy/shared.h"
 
 /* Our choices. */
-#define RAISE_NS (100 * COT_NS_PER_MS) /* a queue that is there takes time to go */
-#define APART_NS (10 * COT_NS_PER_S)   /* what is found out by late requests holds for so long */
-#define HARDLY	 16u
-#define WORST_NS COT_NS_PER_S
+#define RAISE_NS     (100 * COT_NS_PER_MS) /* a queue that is there takes time to go */
+#define APART_NS     (10 * COT_NS_PER_S) /* what is found out by late requests holds for so long */
+#define APART_MAX_NS (32 * APART_NS)	 /* at most, if it is found out again and again */
+#define HARDLY	     16u
+#define PAUSE	     8u /* gaps in the mean */
+#define WORST_NS     COT_NS_PER_S
 
 void cot_laius_joined(const struct cot_policy *p, const struct cot_tenant *t)
 {
 	if (t->cls == COT_CLASS_LATENCY)
 		cot_laius_flow(t)->since_ns = p->now_ns;
+}
+
+/* The program was told of another part than it is known to have: it may be on either. */
+static void note_place(const struct cot_query *q)
+{
+	const struct cot_part *has = &q->tenant->part, *told = &laius_program(q->tenant)->part;
+	uint16_t has_first = has->n ? has->first : 0, told_first = told->n ? told->first : 0;
+	struct laius_query *own = laius_query(q);
+
+	own->low = has_first < told_first ? has_first : told_first;
+	own->sms = (uint16_t)(has->n ? has->n : q->tenant->part_sms);
+	if (has_first != told_first || has->n != told->n)
+		own->sms = 0;
+}
+
+/* Who comes again after a long pause may come at other times than before: what warms up comes back
+ * to back, say. */
+static void note_gap(const struct cot_tenant *t, uint64_t gap_ns)
+{
+	struct laius_flow *f = cot_laius_flow(t);
+
+	if (!laius_program(t)->counts && f->gaps.n && gap_ns / PAUSE > f->gaps.mean_ns) {
+		f->gaps = (struct cot_gaps){0};
+		f->late = LAIUS_LATE_FIRST;
+		return;
+	}
+	cot_gaps_add(&f->gaps, gap_ns);
 }
 
 void cot_laius_arrive(const struct cot_policy *p, const struct cot_query *q)
@@ -27,8 +56,17 @@ void cot_laius_arrive(const struct cot_policy *p, const struct cot_query *q)
 		return;
 	f = cot_laius_flow(q->tenant);
 	if (f->last_ns)
-		cot_gaps_add(&f->gaps, q->arrived_ns > f->last_ns ? q->arrived_ns - f->last_ns : 0);
+		note_gap(q->tenant, q->arrived_ns > f->last_ns ? q->arrived_ns - f->last_ns : 0);
 	f->last_ns = q->arrived_ns > f->last_ns ? q->arrived_ns : f->last_ns;
+	f->ended_ns = 0;
+	note_place(q);
+}
+
+void cot_laius_leave(const struct cot_policy *p, const struct cot_query *q)
+{
+	/* Where batch programs are apart nobody takes its SMs. */
+	if (q->tenant->cls == COT_CLASS_LATENCY && !laius_query(q)->own_sms)
+		cot_laius_flow(q->tenant)->ended_ns = p->now_ns;
 }
 
 /*
@@ -74,12 +112,26 @@ static uint64_t patience_of(const struct cot_policy *p, const struct cot_query *
 	return left_ns;
 }
 
+/* What it gets is for the next one, so it is what those of the last seconds needed: where a program
+ * often has another part, it has to wait for parts to be made. */
+static uint32_t enough_for_next(const struct cot_query *q, uint32_t least, bool own_sms)
+{
+	const struct laius_need *need = &cot_laius_flow(q->tenant)->need;
+	uint32_t x = least, sms = own_sms ? need->sms : need->in_turn_sms;
+
+	while (x + 1 < q->plan->n_quotas && q->plan->sms[x] < sms)
+		x++;
+	return x;
+}
+
 uint32_t cot_laius_enough(const struct laius_deal *d, const struct cot_query *q)
 {
 	bool own_sms = d->quiet || d->apart;
 	uint64_t budget_ns = laius_query(q)->budget_ns, best_ns = COT_NEVER, ns;
 	uint32_t least = least_quota(d->p, q, own_sms ? 0 : d->drain_ns), best = least, x;
 
+	if (laius_is_one_launch(q))
+		return enough_for_next(q, least, own_sms);
 	/* Fewer than the next ones need are not taken though they are free sooner: the queue would
 	 * grow. */
 	for (x = least; x < q->plan->n_quotas; x++) {
@@ -94,11 +146,27 @@ uint32_t cot_laius_enough(const struct laius_deal *d, const struct cot_query *q)
 	return best; /* too late: as soon as it can be */
 }
 
+/* It begins too late for its target: on what is enough for the next ones, `least`, where its only
+ * launch is made; on all SMs, as soon as batch kernels have left them, where it may have these yet.
+ */
+static bool is_late(const struct laius_deal *d, const struct cot_query *q, uint32_t least)
+{
+	uint64_t budget_ns = laius_query(q)->budget_ns;
+	uint64_t stall_ns = d->quiet || d->apart ? 0 : d->drain_ns;
+
+	if (laius_is_one_launch(q))
+		return budget_ns < cot_laius_slow_ns(d->p, q, least);
+	return budget_ns < cot_laius_slow_ns(d->p, q, q->plan->n_quotas - 1) + stall_ns;
+}
+
 /* Measured: whether too many of the last ones began too late, so that what was predicted to be
  * enough is not. */
-static bool are_late(const struct cot_policy *p, struct laius_flow *f, const struct cot_query *q)
+static bool are_late(const struct laius_deal *d, struct laius_flow *f, const struct cot_query *q,
+		     uint32_t least)
 {
-	if (laius_query(q)->budget_ns >= cot_laius_slow_ns(p, q, least_quota(p, q, 0))) {
+	const struct cot_policy *p = d->p;
+
+	if (!is_late(d, q, least)) {
 		f->late -= (f->late + LAIUS_LATE_OF - 1) / LAIUS_LATE_OF;
 		return false;
 	}
@@ -110,23 +178,37 @@ static bool are_late(const struct cot_policy *p, struct laius_flow *f, const str
 	return true;
 }
 
+/* Each time that turns fail soon after they were tried again, they are tried again half as often:
+ * to try costs late requests. */
+static void stay_apart(struct laius_flow *f, uint64_t now_ns)
+{
+	uint64_t ns = APART_NS;
+
+	if (f->apart_for_ns && now_ns < f->apart_until_ns + f->apart_for_ns)
+		ns = f->apart_for_ns < APART_MAX_NS / 2 ? 2 * f->apart_for_ns : APART_MAX_NS;
+	f->apart_for_ns = ns;
+	f->apart_until_ns = now_ns + ns;
+}
+
 /* So it needs more than that; where batch programs take turns with it on the same SMs, SMs of its
  * own, where it is learned how long requests take. */
 static struct laius_need need_of(const struct laius_deal *d, struct laius_flow *f,
 				 const struct cot_query *q)
 {
+	uint32_t least = least_quota(d->p, q, 0), most = q->plan->sms[q->plan->n_quotas - 1];
+	uint32_t in_turn = d->drain_ns ? least_quota(d->p, q, d->drain_ns) : least;
 	struct laius_need need = {
 		.patience_us = (uint32_t)(patience_of(d->p, q) / COT_NS_PER_US),
-		.sms = q->plan->sms[least_quota(d->p, q, 0)],
+		.sms = (uint16_t)q->plan->sms[least],
+		.in_turn_sms = (uint16_t)q->plan->sms[in_turn],
 	};
-	uint32_t most = q->plan->sms[q->plan->n_quotas - 1];
 
-	if (are_late(d->p, f, q)) {
+	if (are_late(d, f, q, least)) {
 		if (!d->apart && !d->quiet)
-			f->apart_until_ns = d->p->now_ns + APART_NS;
+			stay_apart(f, d->p->now_ns);
 		need.sms = f->need.sms > need.sms ? f->need.sms : need.sms;
 		need.sms += need.sms / 4 + 1;
-		need.sms = need.sms < most ? need.sms : most;
+		need.sms = need.sms < most ? need.sms : (uint16_t)most;
 	}
 	if (d->p->now_ns < f->apart_until_ns)
 		need.patience_us = 0;
@@ -139,6 +221,7 @@ static void worsen(struct laius_need *to, const struct laius_need *by)
 		to->patience_us = by->patience_us;
 	to->rate_mb = by->rate_mb > to->rate_mb ? by->rate_mb : to->rate_mb;
 	to->sms = by->sms > to->sms ? by->sms : to->sms;
+	to->in_turn_sms = by->in_turn_sms > to->in_turn_sms ? by->in_turn_sms : to->in_turn_sms;
 }
 
 static void say_need(const struct laius_deal *d, const struct cot_query *q, uint64_t rate)
@@ -162,7 +245,10 @@ void cot_laius_begun(const struct laius_deal *d, const struct cot_query *q, uint
 		     uint64_t rate)
 {
 	struct laius_query *own = laius_query(q);
+	uint32_t sms = q->plan->sms[quota],
+		 reach = d->l->top - (own->low < d->l->top ? own->low : 0);
 
-	own->apart = (d->apart || d->quiet) && !cot_laius_stall_ns(d, q->plan->sms[quota]);
+	own->own_sms = d->apart || d->quiet;
+	own->apart = own->own_sms && !cot_laius_stall_ns(d, reach > sms ? reach : sms);
 	say_need(d, q, rate);
 }

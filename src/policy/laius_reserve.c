@@ -46,11 +46,12 @@ static bool is_expected(const struct cot_policy *p, const struct cot_tenant *t, 
 	return true;
 }
 
-/* What launches nothing although it may is at rest. */
+/* What launches nothing although it may is at rest, also where that is told again and again: a
+ * change of its part is a reason to tell it. */
 static bool is_at_work(const struct cot_policy *p, const struct cot_tenant *t, uint64_t *wake_ns)
 {
 	const struct laius_stay *s = cot_laius_stay(t);
-	uint64_t told_ns = t->launches.at_ns + (t->launches.n ? TOLD_NS : REST_NS);
+	uint64_t told_ns = t->launches.n ? t->launches.at_ns + TOLD_NS : 0;
 	uint64_t until_ns = s->free_ns + REST_NS;
 
 	if (!policy_lingers(p, t, s->idle_ns, p->config->linger_ns, wake_ns))
@@ -78,6 +79,21 @@ static bool has_left(const struct cot_policy *p, const struct cot_tenant *t, uin
 	return true;
 }
 
+/* Whether the next request of its program would have come by now. */
+static bool has_rested(const struct cot_policy *p, const struct cot_tenant *t, uint64_t *wake_ns)
+{
+	struct laius_flow *f = cot_laius_flow(t);
+
+	if (!f->ended_ns)
+		return false;
+	if (f->ended_ns + LAIUS_NEXT_NS > p->now_ns) {
+		policy_earlier(wake_ns, f->ended_ns + LAIUS_NEXT_NS);
+		return false;
+	}
+	f->ended_ns = 0;
+	return true;
+}
+
 uint64_t cot_laius_notice(struct cot_policy *p, uint64_t *wake_ns)
 {
 	struct cot_tenant *t;
@@ -89,7 +105,7 @@ uint64_t cot_laius_notice(struct cot_policy *p, uint64_t *wake_ns)
 
 		cot_laius_renew(t);
 		counts = latency ? is_expected(p, t, wake_ns) : is_at_work(p, t, wake_ns);
-		left = !latency && has_left(p, t, wake_ns);
+		left = latency ? has_rested(p, t, wake_ns) : has_left(p, t, wake_ns);
 		if (counts != own->counts || left)
 			gpus |= t->gpu_mask & -t->gpu_mask;
 		own->counts = counts;
@@ -142,7 +158,7 @@ void cot_laius_look(struct laius_deal *d)
 	uint32_t sms = 0;
 
 	cot_for_each_tenant (t, d->p) {
-		if (!laius_is_dealt(d->p, d->l, t))
+		if (!placing_is_dealt(d->p, d->l, t))
 			continue;
 		if (t->cls == COT_CLASS_LATENCY)
 			guess(t);
@@ -161,7 +177,7 @@ void cot_laius_look(struct laius_deal *d)
 	}
 	d->quiet = !at_work;
 	d->apart = sms && d->drain_ns > patience_ns;
-	d->roof = d->apart ? roof_over(d->l, sms) : d->l->top;
+	d->roof = sms && (d->apart || d->quiet) ? roof_over(d->l, sms) : d->l->top;
 	d->floor = d->apart && at_work ? d->roof : d->l->bottom;
 	d->taken = d->apart ? rate : 0;
 	d->pace_us = sms && at_work && !d->apart ? LAIUS_PACE_US : 0;

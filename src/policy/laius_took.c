@@ -79,12 +79,15 @@ uint64_t cot_laius_mean_ns(const struct cot_policy *p, const struct cot_query *q
 	return expected_ns(p, q, quota, false);
 }
 
-/* Where its part is now; it may be larger than what was planned. */
+/* Where its part is now, which may be larger than what was planned; where one launch is all, where
+ * it was when that was made. */
 static uint32_t quota_of(const struct cot_query *q)
 {
 	uint32_t sms = q->tenant->part.n ? q->tenant->part.n : q->tenant->part_sms;
 	uint32_t x = q->plan->n_quotas - 1;
 
+	if (laius_is_one_launch(q))
+		sms = laius_query(q)->sms;
 	while (x && q->plan->sms[x] > sms)
 		x--;
 	return x;
@@ -141,7 +144,7 @@ void cot_laius_learn(const struct cot_policy *p, const struct cot_query *q)
 	uint64_t milli;
 	uint32_t quota;
 
-	if (!own->runs || !own->known || !own->apart)
+	if (!own->runs || !own->known || !own->apart || (laius_is_one_launch(q) && !own->sms))
 		return;
 	cot_for_each_query(other, p) if (other->tenant == q->tenant) return;
 	s = times_of(p, q->tenant);

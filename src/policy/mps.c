@@ -71,7 +71,7 @@ static void place(struct cot_policy *p, uint32_t gpu)
 
 	cot_placing_asked(p, &l);
 	cot_for_each_tenant (t, p) {
-		if (!placing_has(&l, t) || placing_is_asked(t) || placing_reserves(p, t))
+		if (!placing_is_dealt(p, &l, t))
 			continue;
 		sms = sms_of(p, &l, t, n);
 		part = t->cls == COT_CLASS_LATENCY ? from_top(&l, &top, sms)

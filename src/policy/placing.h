@@ -51,6 +51,13 @@ static inline bool placing_reserves(const struct cot_policy *p, const struct cot
 	return p->ops->one_pool && t->cls == COT_CLASS_LATENCY && placing_is_said(t->reserve);
 }
 
+/* The policy says where it is: who asked for SMs, or reserved some, has those. */
+static inline bool placing_is_dealt(const struct cot_policy *p, const struct placing *l,
+				    const struct cot_tenant *t)
+{
+	return placing_has(l, t) && !placing_is_asked(t) && !placing_reserves(p, t);
+}
+
 /* cot_place(), with the pace of its class if the user gave one. */
 static inline int placing_place(struct cot_policy *p, struct cot_tenant *t, struct cot_part part)
 {

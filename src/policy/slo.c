@@ -42,7 +42,7 @@ static void forgive_own(struct slo_use *use, const struct cot_tenant *t, const s
 {
 	if (t->target.kind != COT_TARGET_RATE && !cot_slo_climb_tries(c, now_ns) &&
 	    cot_slo_window_own(t, now_ns))
-		use->missing = use->far = false;
+		use->missing = use->far = use->over = false;
 }
 
 /* Of the programs of the GPU that had requests of late. */
@@ -127,7 +127,7 @@ static uint32_t known_rung(const struct cot_policy *p, uint32_t gpu,
 
 	*ret_why = SLO_WHY_START;
 	if (ladder->topology == SLO_ALONE ||
-	    !cot_slo_home_learned(p, gpu, NULL, ladder->topology, &need, &r) || r.use > 1000)
+	    !cot_slo_home_learned_of_like(p, gpu, ladder->topology, &need, &r) || r.use > 1000)
 		return guessed(ladder, &need);
 	*ret_why = SLO_WHY_LEARNED;
 	return r.rung;
@@ -139,7 +139,7 @@ static void warn(const struct cot_policy *p, struct slo_climb *c, uint32_t gpu)
 	struct slo_result r;
 
 	if (c->ladder.topology != SLO_ALONE &&
-	    cot_slo_home_learned(p, gpu, NULL, c->ladder.topology, &need, &r) && r.failed)
+	    cot_slo_home_learned_of_like(p, gpu, c->ladder.topology, &need, &r) && r.failed)
 		cot_slo_climb_warn(c, r.failed, p->now_ns);
 }
 
@@ -150,7 +150,7 @@ static void begin(struct cot_policy *p, struct slo_climb *c, uint32_t gpu,
 	enum slo_why why = SLO_WHY_FOUND;
 	uint32_t rung = 0;
 
-	if (ladder->topology == SLO_POOLS)
+	if (slo_in_turns(ladder->topology))
 		rung = found_in_slices(p, gpu);
 	else if (ladder->topology == SLO_PARTS)
 		rung = found_in_parts(p, gpu, ladder);
@@ -165,6 +165,7 @@ static void begin_gpu(struct cot_policy *p, struct slo_gpu *g, uint32_t gpu,
 		      const struct slo_ladder *ladder)
 {
 	begin(p, &g->climb, gpu, ladder);
+	cot_slo_apart_begin(p, &g->apart, gpu, g->climb.why == SLO_WHY_FOUND);
 	if (g->climb.why == SLO_WHY_FOUND)
 		g->quiet.next_ns = p->now_ns + FOUND_NS;
 }
@@ -207,7 +208,7 @@ static uint32_t guessed_rate(const struct slo_climb *c, const struct slo_need *n
 {
 	uint32_t rate = cot_slo_guess(c->ladder.topology, need).rate;
 
-	if (c->ladder.topology == SLO_POOLS)
+	if (slo_in_turns(c->ladder.topology))
 		rate = rate * cot_slo_breath_permille(c->rung) / 1000;
 	return rate ? rate : 1;
 }
@@ -225,6 +226,7 @@ static void learn(struct cot_policy *p, struct slo_gpu *g, uint32_t gpu, const s
 		.target_us = need.strict_us,
 		.failed = cot_slo_climb_failed(&g->climb),
 	};
+	enum slo_topology best;
 
 	if (!use->slow || !use->slow_sure || !need.strict_us ||
 	    (p->now_ns - g->learned_ns < LEARN_NS && need.strict_us == g->learned_us))
@@ -234,6 +236,9 @@ static void learn(struct cot_policy *p, struct slo_gpu *g, uint32_t gpu, const s
 	g->learned_ns = p->now_ns;
 	g->learned_us = need.strict_us;
 	cot_slo_learn_result(p, gpu, g->climb.ladder.topology, &r);
+	best = cot_slo_home_best(p, gpu, NULL, SLO_ANY);
+	if (best)
+		cot_slo_learn_home(p, gpu, best, need.strict_us, r.load);
 }
 
 static void climb(struct cot_policy *p, struct slo_gpu *g, uint32_t gpu, uint64_t *wake_ns)
@@ -244,9 +249,21 @@ static void climb(struct cot_policy *p, struct slo_gpu *g, uint32_t gpu, uint64_
 	use = look(p, &g->climb, gpu, &load);
 	if (!cot_slo_climb_look(&g->climb, &use, load, p->now_ns))
 		learn(p, g, gpu, &use, load);
+	/* What the rungs used says nothing now. */
+	if (cot_slo_apart_look(&g->apart, &g->climb, g->n_latency, p->now_ns))
+		cot_slo_climb_crowd(&g->climb, SLO_RUNGS_MAX, p->now_ns);
 	if (p->now_ns - g->climb.since_ns >= STEADY_NS)
 		g->climb.rungs[g->climb.rung].rate = cot_slo_crowd_rate(p, gpu);
 	policy_earlier(wake_ns, cot_slo_climb_wake_ns(&g->climb));
+}
+
+/* What a breath counts for one of weight 1; and the longest that each of several is frozen so. */
+#define BREATH	     (1000ull * COT_WEIGHT_DEFAULT)
+#define APART_MAX_US 2500000u
+
+static struct slo_entity *entity_of(const struct cot_entity *e)
+{
+	return e->own;
 }
 
 static uint64_t breath_ns(const struct slo_breath *b, bool breath)
@@ -254,9 +271,36 @@ static uint64_t breath_ns(const struct slo_breath *b, bool breath)
 	return (breath ? b->run_us : b->every_us - b->run_us) * COT_NS_PER_US;
 }
 
+/* Where batch programs stand alone, more than one at a time would spend a breath on switching: the
+ * one that had the fewest by its weight. But nobody waits for longer than the core allows. */
+static uint32_t next_breather(const struct cot_policy *p, struct slo_gpu *g, uint32_t gpu,
+			      const struct slo_breath *b)
+{
+	struct cot_entity *e, *first = NULL;
+	uint64_t n = 0;
+
+	if (g->climb.ladder.topology != SLO_ROTATE)
+		return 0;
+	cot_for_each_entity (e, p) {
+		if (slo_serves(e) || !(e->gpu_mask >> gpu & 1) || !cot_entity_may_run(e))
+			continue;
+		n++;
+		/* Who had nothing to do does not catch up. */
+		if (entity_of(e)->breaths < g->breather_has)
+			entity_of(e)->breaths = g->breather_has;
+		if (!first || entity_of(e)->breaths < entity_of(first)->breaths)
+			first = e;
+	}
+	if (!first || n * b->every_us > APART_MAX_US)
+		return 0;
+	g->breather_has = entity_of(first)->breaths;
+	entity_of(first)->breaths += BREATH / first->weight;
+	return first->id;
+}
+
 /* Nobody is left out for ever: at the lowest rung, too, all get a breath now and then. */
-static void breathe(const struct cot_policy *p, struct slo_gpu *g, struct slo_breath b,
-		    uint64_t *wake_ns)
+static void breathe(const struct cot_policy *p, struct slo_gpu *g, uint32_t gpu,
+		    struct slo_breath b, uint64_t *wake_ns)
 {
 	bool was = g->frozen;
 
@@ -267,6 +311,8 @@ static void breathe(const struct cot_policy *p, struct slo_gpu *g, struct slo_br
 		g->breath = false;
 	else if (p->now_ns >= g->breath_ns)
 		g->breath = !g->breath;
+	if (g->breath && p->now_ns >= g->breath_ns)
+		g->breather = next_breather(p, g, gpu, &b);
 	if (!was || p->now_ns >= g->breath_ns)
 		g->breath_ns = p->now_ns + breath_ns(&b, g->breath);
 	/* The rung may have changed. */
@@ -278,7 +324,7 @@ static void breathe(const struct cot_policy *p, struct slo_gpu *g, struct slo_br
 static struct slo_breath breath_of(const struct slo_gpu *g, const struct slo_crowd *crowd,
 				   const struct cot_tenant *quiet)
 {
-	if (!g->favour || !crowd->serving || g->climb.ladder.topology != SLO_POOLS)
+	if (!g->favour || !crowd->serving || !slo_in_turns(g->climb.ladder.topology))
 		return (struct slo_breath){0};
 	if (quiet && quiet->cls == COT_CLASS_LATENCY)
 		return (struct slo_breath){QUIET_RUN_US, QUIET_EVERY_US};
@@ -312,8 +358,9 @@ static void decide(struct cot_policy *p, uint32_t gpu, const struct slo_crowd *c
 	lowest = deal.quiet && deal.quiet->cls == COT_CLASS_LATENCY;
 	if (!deal.quiet && g->favour && g->climb.ladder.topology != SLO_ALONE)
 		climb(p, g, gpu, wake_ns);
+	deal.apart = g->apart.on;
 	deal.rung = lowest ? g->climb.ladder.lowest : g->climb.rung;
-	breathe(p, g, breath_of(g, crowd, deal.quiet), wake_ns);
+	breathe(p, g, gpu, breath_of(g, crowd, deal.quiet), wake_ns);
 	cot_slo_place(p, gpu, &deal, wake_ns);
 }
 
@@ -330,7 +377,7 @@ static struct slo_slices slices(const struct cot_policy *p, uint64_t gpu_mask, u
 		uint32_t at = SLO_USUAL;
 
 		c = &slo_state(p)->gpus[__builtin_ctzll(gpu_mask)].climb;
-		if (c->ladder.topology == SLO_POOLS && c->rung > SLO_USUAL)
+		if (slo_in_turns(c->ladder.topology) && c->rung > SLO_USUAL)
 			at = c->rung;
 		if (at < rung)
 			rung = at;
@@ -367,6 +414,20 @@ static enum cot_mode mode(const struct cot_policy *p, const struct cot_entity *e
 	return drain ? COT_MODE_DRAIN : COT_MODE_SWITCH;
 }
 
+/* On each of its GPUs where batch programs are frozen but for breaths. */
+static bool breathes(const struct slo *s, const struct cot_entity *e)
+{
+	uint64_t gpus = e->gpu_mask & s->frozen;
+	uint32_t breather;
+
+	for (; gpus; gpus &= gpus - 1) {
+		breather = s->gpus[__builtin_ctzll(gpus)].breather;
+		if (!(gpus & -gpus & s->breath) || (breather && breather != e->id))
+			return false;
+	}
+	return true;
+}
+
 static void set_entity(struct cot_policy *p, struct cot_entity *e, uint64_t loose)
 {
 	const struct slo *s = slo_state(p);
@@ -375,7 +436,7 @@ static void set_entity(struct cot_policy *p, struct cot_entity *e, uint64_t loos
 	(void)cot_set_mode(p, e, mode(p, e, s->favoured));
 	if (!(e->gpu_mask & s->frozen))
 		return;
-	if (slo_serves(e) || !(e->gpu_mask & s->frozen & ~s->breath))
+	if (slo_serves(e) || breathes(s, e))
 		(void)cot_thaw(p, e);
 	else
 		(void)cot_freeze(p, e);

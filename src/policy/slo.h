@@ -29,8 +29,21 @@ enum slo_topology {
 	SLO_ALONE, /* nobody to be protected, or nobody to protect from */
 	SLO_POOLS, /* latency programs and batch programs in different entities: slices */
 	SLO_PARTS, /* in one entity: parts of the SMs */
+	/* Latency programs outside MPS, each in a context of its own: as in pools, and MPS costs
+	 * their requests nothing. */
+	SLO_SOLO,
+	SLO_ROTATE, /* batch programs outside as well: one at a time */
 	SLO_N_TOPOLOGIES,
 };
+
+#define SLO_ANY (1u << SLO_POOLS | 1u << SLO_PARTS | 1u << SLO_SOLO | 1u << SLO_ROTATE)
+
+/* Latency and batch programs take turns: slices and breaths are what can be changed. Their rungs
+ * are those of pools. */
+static inline bool slo_in_turns(enum slo_topology topology)
+{
+	return topology != SLO_ALONE && topology != SLO_PARTS;
+}
 
 #define SLO_RUNGS_MAX 17u /* numbers 0 to 16 */
 #define SLO_FROZEN    0u  /* of pools: batch programs are frozen nearly all the time */
@@ -111,6 +124,7 @@ struct slo_use {
 	uint32_t alone; /* what they would use with nobody beside them; 0: not known */
 	bool missing;	/* in the last second more than 1 % missed, and not by chance */
 	bool far;	/* many more */
+	bool over;	/* its p99 was over the target, of enough requests */
 	/* Of the last 10 s, or the last minute; all since the last change. A standard deviation up,
 	 * and two down. */
 	uint32_t slow, slow_high, slow_low;
@@ -149,6 +163,7 @@ enum slo_why {
 	SLO_WHY_LEARNED,  /* it was good in an earlier run */
 	SLO_WHY_ROOM,	  /* there was time to spare */
 	SLO_WHY_NEAR,	  /* the last 10 s were too near to the target */
+	SLO_WHY_OVER,	  /* most of the last seconds missed the target */
 	SLO_WHY_MISSED,	  /* the last second missed the target */
 	SLO_WHY_FAR,	  /* the last second missed it by far */
 	SLO_WHY_HOPELESS, /* no rung keeps the target */
@@ -185,7 +200,9 @@ struct slo_climb {
 	uint32_t busy;	   /* the most of one of them that requests were being served */
 	uint32_t n_seen;   /* requests in all of them */
 	uint64_t sum_fast; /* of `fast` in these seconds, */
-	uint32_t n_fast;   /* which are so many */
+	uint32_t n_fast;   /* which are so many; */
+	uint32_t n_over;   /* so many of them, each with enough requests, missed the target */
+	uint32_t load;	   /* requests in 10 s, as they come now; 0: not known */
 	uint32_t kept; /* hopeless or nearly: what the lowest rung kept, in 1/1000 of the target */
 	uint32_t n_changes;
 	uint32_t n_hopeless;
@@ -235,6 +252,7 @@ uint64_t cot_slo_climb_wake_ns(const struct slo_climb *c);
 struct slo_entity {
 	struct turn turn; /* first: for turns.c */
 	bool serves;	  /* a latency program is in it */
+	uint64_t breaths; /* that it had while others had none, by its weight */
 };
 
 /* What it keeps of a program. */
@@ -265,7 +283,8 @@ struct slo_crowd {
 	bool active;		     /* a latency program is, or was not long ago */
 	bool serving;		     /* an entity with one is up, and not idle for long */
 	bool inside;		     /* a batch program is in an entity with a latency program */
-	uint32_t pieces;	     /* in how many the GPU can be had; 0: nobody can be placed */
+	bool latency_pooled, batch_pooled; /* one is in a pool */
+	uint32_t pieces; /* in how many the GPU can be had; 0: nobody can be placed */
 };
 
 /* A latency program, or a batch program for the division of SMs: it may have something to do, or
@@ -303,6 +322,7 @@ struct slo_deal {
 	const struct slo_ladder *ladder;
 	uint32_t rung;
 	bool favour;			/* a latency program is active */
+	bool apart;			/* on parts each latency program has its own */
 	const struct cot_tenant *quiet; /* the others are quiet for it; NULL: for nobody */
 };
 void cot_slo_place(struct cot_policy *p, uint32_t gpu, const struct slo_deal *deal,
@@ -318,7 +338,9 @@ void cot_slo_place_rate(const struct cot_policy *p, struct cot_tenant *t);
 /* Key of a latency program: p99 alone, p50 alone, load, time of a launch. */
 #define SLO_LESSON_ALONE 0x736c6f01u
 #define SLO_LESSON_RATE	 0x736c6f02u /* key of a program: its best rate, low and high half */
-#define SLO_LESSON_MIX	 0x736c6f20u /* + topology: struct slo_result, key of two programs */
+/* Key of a latency program: topology that serves it best, target in us, load. */
+#define SLO_LESSON_HOME 0x736c6f03u
+#define SLO_LESSON_MIX	0x736c6f20u /* + topology: struct slo_result, key of two programs */
 
 /* What a topology was good for. */
 struct slo_result {
@@ -345,11 +367,14 @@ void cot_slo_learn_recall(const struct cot_policy *p, struct cot_tenant *t);
 /* Writes a result down for each latency program with each batch program on the GPU. */
 void cot_slo_learn_result(struct cot_policy *p, uint32_t gpu, enum slo_topology topology,
 			  const struct slo_result *r);
+/* And which topology would serve its latency programs best, for starts with nobody there. */
+void cot_slo_learn_home(struct cot_policy *p, uint32_t gpu, enum slo_topology best,
+			uint32_t target_us, uint32_t load);
 /* false: nothing is known of these two. */
 bool cot_slo_learned(const struct cot_policy *p, uint64_t key_a, uint64_t key_b,
 		     enum slo_topology topology, struct slo_result *ret_result);
 
-/* ---- where a program goes (slo_home.c) ---- */
+/* ---- guesses (slo_guess.c), and where a program goes (slo_home.c) ---- */
 
 /* The latency programs of a GPU, as far as they are known. */
 struct slo_need {
@@ -374,6 +399,10 @@ struct slo_guess {
 struct slo_known {
 	uint32_t alone_p99_us, alone_p50_us, load, launch_us;
 };
+/* Requests that launch kernel after kernel: they need few SMs. */
+bool cot_slo_need_is_small(const struct slo_need *need);
+/* The least that a p99 beside others was on parts would keep the target. */
+bool cot_slo_need_may_share(const struct slo_need *need);
 /* Adds it to those who need. */
 void cot_slo_need_add(struct slo_need *need, uint32_t target_us, const struct slo_known *known);
 struct slo_guess cot_slo_guess(enum slo_topology topology, const struct slo_need *need);
@@ -384,13 +413,19 @@ bool cot_slo_home_learned(const struct cot_policy *p, uint32_t gpu, const struct
 			  enum slo_topology topology, const struct slo_need *need,
 			  struct slo_result *ret_result);
 
+/* The same; where that topology was never run, of another that takes turns, if this one does. */
+bool cot_slo_home_learned_of_like(const struct cot_policy *p, uint32_t gpu,
+				  enum slo_topology topology, const struct slo_need *need,
+				  struct slo_result *ret_result);
+
 /* Of the GPU's latency programs and `with`, which is not in the table; NULL: nobody. */
 struct slo_need cot_slo_home_need(const struct cot_policy *p, uint32_t gpu,
 				  const struct cot_tenant *with);
 
-/* Which topology serves those on the GPU and `with` best. SLO_ALONE: nothing speaks for either. */
+/* Which topology serves those on the GPU and `with` best, of the set `among` (bits 1 << topology).
+ * SLO_ALONE: nothing speaks for any. */
 enum slo_topology cot_slo_home_best(const struct cot_policy *p, uint32_t gpu,
-				    const struct cot_tenant *with);
+				    const struct cot_tenant *with, uint32_t among);
 enum cot_home cot_slo_home(const struct cot_policy *p, const struct cot_tenant *t);
 
 /* The p99 of its requests that it wants; 0: none, or not known yet. */
@@ -422,13 +457,32 @@ struct slo_quiet {
 bool cot_slo_quiet_look(struct cot_policy *p, struct slo_quiet *q, uint32_t gpu, bool batch,
 			struct cot_tenant **ret_for, uint64_t *wake_ns);
 
+/* ---- latency programs on parts (slo_apart.c) ---- */
+
+struct slo_apart {
+	bool on;	   /* each has SMs of its own */
+	uint8_t n;	   /* how often that was changed, for how long the next is tried */
+	uint64_t until_ns; /* when it may be changed again */
+};
+
+/* Whether they are so now; with too few SMs they are not. */
+bool cot_slo_apart_are(const struct cot_policy *p, uint32_t gpu);
+/* `found`: they go on as they are; else by what earlier runs found. */
+void cot_slo_apart_begin(const struct cot_policy *p, struct slo_apart *a, uint32_t gpu, bool found);
+/* Says whether it has changed. */
+bool cot_slo_apart_look(struct slo_apart *a, const struct slo_climb *c, uint32_t n_latency,
+			uint64_t now_ns);
+
 /* ---- a GPU ---- */
 
 struct slo_gpu {
 	struct slo_climb climb;
+	struct slo_apart apart;
 	bool favour; /* a latency program is active */
 	bool frozen; /* batch programs outside are, but for breaths */
 	bool breath;
+	uint32_t breather;     /* whose breath it is, where they take turns; 0: all have it */
+	uint64_t breather_has; /* `breaths` of the one that had the last */
 	uint16_t n_latency, n_batch;
 	uint64_t breath_ns; /* when the next breath begins, or this one ends */
 	/* Since when the latency programs have the GPU for themselves, and the only batch program;

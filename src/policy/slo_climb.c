@@ -28,6 +28,9 @@
 #define MISS 1000u
 /* What seconds used is counted for so many of them; then half is forgotten. */
 #define COUNTED 20u
+/* So many seconds, and three of four, that use more than so much in the mean. */
+#define OVER_S 4u
+#define OVER   1100u
 /* So much of what was used before is no gain. */
 #define GAIN  900u
 #define RISEN 1500u
@@ -51,7 +54,7 @@ static uint64_t cool_ns(uint64_t first_ns, uint32_t n)
 static void forget_seen(struct slo_climb *c)
 {
 	c->peak = c->busy = c->n_seen = 0;
-	c->n_fast = 0;
+	c->n_fast = c->n_over = 0;
 	c->sum_fast = 0;
 }
 
@@ -108,15 +111,15 @@ uint32_t cot_slo_climb_failed(const struct slo_climb *c)
 
 /* A step up that went far wrong left a queue that takes its time: it counts for three. */
 static void note_failure(struct slo_climb *c, const struct slo_use *use, enum slo_why why,
-			 uint64_t load, uint64_t now_ns)
+			 uint64_t now_ns)
 {
 	struct slo_rung *r = &c->rungs[c->rung];
 	uint32_t grown = 0;
 
 	r->n_failed += c->went_up && why == SLO_WHY_FAR ? 3 : 1;
-	r->failed_load = load < UINT32_MAX ? (uint32_t)load : UINT32_MAX;
+	r->failed_load = c->load;
 	r->failed_use = why == SLO_WHY_NEAR ? use->slow : cot_slo_room_known(c, use);
-	if (why == SLO_WHY_FAR && c->ladder.topology == SLO_POOLS)
+	if (why == SLO_WHY_FAR && slo_in_turns(c->ladder.topology))
 		grown = cot_slo_breath_grown(use, r, c->rung);
 	if (grown > r->failed_use)
 		r->failed_use = grown;
@@ -153,14 +156,32 @@ static bool is_nearly(const struct slo_use *use)
 	return use->most && use->most <= MISS;
 }
 
-static bool fall(struct slo_climb *c, const struct slo_use *use, enum slo_why why, uint64_t load,
-		 uint64_t now_ns)
+/* More requests come than when the rung was good, and the queue that they make will be too long:
+ * then misses are no chance, and nothing will catch up. */
+static bool has_risen(const struct slo_climb *c, const struct slo_use *use)
+{
+	const struct slo_rung *r = &c->rungs[c->rung];
+
+	return slo_in_turns(c->ladder.topology) && use->n >= SLO_SOME &&
+	       use->n * 10000ull > (uint64_t)r->load * RISEN &&
+	       cot_slo_breath_grown(use, r, c->rung) > MISS;
+}
+
+static uint32_t rung_below(const struct slo_climb *c, const struct slo_use *use, enum slo_why why)
+{
+	uint32_t safe;
+
+	if (why != SLO_WHY_FAR)
+		return c->tightened || why == SLO_WHY_OVER ? cot_slo_room_below(c, use)
+							   : c->rung - 1u;
+	safe = safe_rung(c, use->fast);
+	return has_risen(c, use) ? cot_slo_room_risen(c, use, safe) : safe;
+}
+
+static bool fall(struct slo_climb *c, const struct slo_use *use, enum slo_why why, uint64_t now_ns)
 {
 	uint32_t to;
 
-	/* Ten seconds know little yet of a load that has just risen. */
-	if (load < use->n * 10ull)
-		load = use->n * 10ull;
 	if (c->rung <= c->ladder.start && (c->hopeless || now_ns < c->no_freeze_until_ns))
 		return false;
 	if (c->rung == c->ladder.lowest) {
@@ -173,30 +194,16 @@ static bool fall(struct slo_climb *c, const struct slo_use *use, enum slo_why wh
 		give_up(c, now_ns);
 		return c->rung != c->ladder.lowest;
 	}
-	if (why == SLO_WHY_FAR)
-		to = safe_rung(c, use->fast);
-	else
-		to = c->tightened ? cot_slo_room_below(c, use, load) : c->rung - 1u;
-	note_failure(c, use, why, load, now_ns);
+	to = rung_below(c, use, why);
+	note_failure(c, use, why, now_ns);
 	move(c, to, why, now_ns);
 	return true;
-}
-
-/* More requests come than when the rung was good, and the queue that they make will be too long:
- * then misses are no chance, and nothing will catch up. */
-static bool has_risen(const struct slo_climb *c, const struct slo_use *use)
-{
-	const struct slo_rung *r = &c->rungs[c->rung];
-
-	return c->ladder.topology == SLO_POOLS && use->n >= SLO_SOME &&
-	       use->n * 10000ull > (uint64_t)r->load * RISEN &&
-	       cot_slo_breath_grown(use, r, c->rung) > MISS;
 }
 
 /* All batch programs would be frozen, for the first time, and it is not clear what for. */
 static bool is_costly(const struct slo_climb *c, const struct slo_use *use)
 {
-	return c->ladder.topology == SLO_POOLS && c->rung == SLO_USUAL &&
+	return slo_in_turns(c->ladder.topology) && c->rung == SLO_USUAL &&
 	       !c->rungs[SLO_USUAL].n_failed && !has_risen(c, use);
 }
 
@@ -238,6 +245,16 @@ static bool is_near(struct slo_climb *c, const struct slo_use *use, uint64_t now
 	       now_ns - c->near_since_ns >= COSTLY_NS;
 }
 
+/*
+ * Before a costly step: seconds tell, too, if most of them are over the target, and in the mean
+ * clearly. One long queue makes one or two of them long, however many requests wait in it.
+ */
+static bool is_over(const struct slo_climb *c)
+{
+	return slo_in_turns(c->ladder.topology) && c->rung == SLO_USUAL && c->n_over >= OVER_S &&
+	       c->n_over * 4 >= c->n_fast * 3 && c->sum_fast > (uint64_t)c->n_fast * OVER;
+}
+
 /* ---- up ---- */
 
 static bool rise(struct slo_climb *c, const struct slo_use *use, uint64_t load, uint64_t now_ns)
@@ -266,7 +283,8 @@ static bool ease(struct slo_climb *c, const struct slo_use *use, uint64_t load, 
 	if (used > SLO_NEAR || guess > MISS || !cot_slo_room_may_try(c, rung, load, now_ns))
 		rung = cot_slo_room_is_breathing(c) ? cot_slo_room_guessed(c, use, load, now_ns)
 						    : c->rung;
-	c->eased = false;
+	/* It stays eased: windows of another load, or of the old target, may have been in the way.
+	 */
 	if (rung <= c->rung)
 		return false;
 	move(c, rung, SLO_WHY_EASED, now_ns);
@@ -296,7 +314,8 @@ static bool was_for_nothing(struct slo_climb *c, const struct slo_use *use, uint
 /* After a step down the queue of before goes first. */
 static bool has_queue(const struct slo_climb *c, uint64_t now_ns)
 {
-	bool fell = c->why == SLO_WHY_MISSED || c->why == SLO_WHY_FAR || c->why == SLO_WHY_NEAR;
+	bool fell = c->why == SLO_WHY_MISSED || c->why == SLO_WHY_FAR || c->why == SLO_WHY_NEAR ||
+		    c->why == SLO_WHY_OVER;
 
 	return fell && now_ns - c->since_ns < QUEUE_NS;
 }
@@ -313,7 +332,9 @@ static void count(struct slo_climb *c, const struct slo_use *use, uint64_t now_n
 	if (++c->n_fast > COUNTED) {
 		c->sum_fast /= 2;
 		c->n_fast /= 2;
+		c->n_over /= 2;
 	}
+	c->n_over += use->over;
 	c->sum_fast += use->n >= SLO_ENOUGH ? use->fast : use->fast_high;
 }
 
@@ -362,12 +383,22 @@ static bool silence(struct slo_climb *c, uint64_t now_ns)
 	return true;
 }
 
+/* Ten seconds know little yet of a load that has just risen. Of several programs `n` is the least.
+ */
+static uint32_t load_now(const struct slo_use *use, uint64_t load)
+{
+	uint64_t now = use->n * 10ull > load ? use->n * 10ull : load;
+
+	return now < UINT32_MAX ? (uint32_t)now : UINT32_MAX;
+}
+
 bool cot_slo_climb_look(struct slo_climb *c, const struct slo_use *use, uint64_t load,
 			uint64_t now_ns)
 {
 	if (!use->fast && !use->slow)
 		return silence(c, now_ns);
 	c->heard_ns = now_ns;
+	c->load = load_now(use, load);
 	/* After a step down the last second still shows what was the reason for it; after one that
 	 * only took a step up back, the queue that that left. */
 	if (!c->went_up && now_ns - c->since_ns < (c->undone ? QUEUE_NS : SETTLE_NS))
@@ -376,12 +407,14 @@ bool cot_slo_climb_look(struct slo_climb *c, const struct slo_use *use, uint64_t
 	if (c->hopeless && now_ns >= c->hopeless_until_ns)
 		c->hopeless = false;
 	if (use->far || (use->missing && has_risen(c, use)))
-		return is_far_for_long(c, use, now_ns) && fall(c, use, SLO_WHY_FAR, load, now_ns);
+		return is_far_for_long(c, use, now_ns) && fall(c, use, SLO_WHY_FAR, now_ns);
 	c->far_since_ns = 0;
 	if (is_missing(c, use, now_ns))
-		return fall(c, use, SLO_WHY_MISSED, load, now_ns);
+		return fall(c, use, SLO_WHY_MISSED, now_ns);
 	if (is_near(c, use, now_ns))
-		return fall(c, use, SLO_WHY_NEAR, load, now_ns);
+		return fall(c, use, SLO_WHY_NEAR, now_ns);
+	if (is_over(c))
+		return fall(c, use, SLO_WHY_OVER, now_ns);
 	return was_for_nothing(c, use, load, now_ns) || ease(c, use, load, now_ns) ||
 	       rise(c, use, load, now_ns);
 }

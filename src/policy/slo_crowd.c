@@ -46,9 +46,11 @@ static void count(const struct cot_policy *p, struct slo_crowd *c, const struct 
 		c->n_latency++;
 		c->active |= cot_slo_is_active(p, t, wake_ns);
 		c->serving |= is_serving(p, t, wake_ns);
+		c->latency_pooled |= t->pool != 0;
 	} else {
 		c->n_batch++;
 		c->inside |= t->entity && slo_serves(t->entity);
+		c->batch_pooled |= t->pool != 0;
 	}
 	if (cot_slo_pieces(t) > c->pieces)
 		c->pieces = cot_slo_pieces(t);
@@ -77,7 +79,11 @@ enum slo_topology cot_slo_crowd_topology(const struct slo_crowd *crowd)
 {
 	if (!crowd->n_latency || !crowd->n_batch)
 		return SLO_ALONE;
-	return crowd->inside ? SLO_PARTS : SLO_POOLS;
+	if (crowd->inside)
+		return SLO_PARTS;
+	if (crowd->latency_pooled)
+		return SLO_POOLS;
+	return crowd->batch_pooled ? SLO_SOLO : SLO_ROTATE;
 }
 
 uint32_t cot_slo_crowd_rate(const struct cot_policy *p, uint32_t gpu)

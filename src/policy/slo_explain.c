@@ -23,6 +23,15 @@ static const char *const arrangements[SLO_N_TOPOLOGIES] = {
 	[SLO_ALONE] = "no latency program beside batch programs",
 	[SLO_POOLS] = "pools: latency and batch programs take turns",
 	[SLO_PARTS] = "parts: side by side, batch programs on some of the SMs",
+	[SLO_SOLO] = "solo: latency programs outside MPS, in turns with the batch programs' pool",
+	[SLO_ROTATE] = "rotate: all outside MPS, one batch program at a time",
+};
+
+static const char *const next_ones[SLO_N_TOPOLOGIES] = {
+	[SLO_POOLS] = "pools, which would serve these programs better",
+	[SLO_PARTS] = "parts, which would serve these programs better",
+	[SLO_SOLO] = "solo, latency programs outside MPS, which would serve these programs better",
+	[SLO_ROTATE] = "rotate, all outside MPS, which would serve these programs better",
 };
 
 static const char *const reasons[SLO_N_WHYS] = {
@@ -31,6 +40,7 @@ static const char *const reasons[SLO_N_WHYS] = {
 	[SLO_WHY_LEARNED] = "it kept the target in an earlier run",
 	[SLO_WHY_ROOM] = "there was time to spare",
 	[SLO_WHY_NEAR] = "the last 10 s were too near to the target",
+	[SLO_WHY_OVER] = "most of the last seconds missed the target",
 	[SLO_WHY_MISSED] = "a second missed the target",
 	[SLO_WHY_FAR] = "requests missed the target by far",
 	[SLO_WHY_HOPELESS] = "nothing keeps the target, so batch programs go on",
@@ -64,6 +74,9 @@ static void say_knobs(struct facts *f, const struct cot_policy *p, const struct 
 	if (c->ladder.topology == SLO_PARTS) {
 		say(f, "SMs for batch programs", COT_FACT_SMS,
 		    cot_slo_ladder_sms(&c->ladder, &l, c->rung), NULL);
+		if (cot_slo_apart_are(p, gpu))
+			tell(f, "latency programs",
+			     "each on SMs of its own, since a target was missed");
 	} else {
 		say_breath(f, c->rung);
 		say(f, "latency slice", COT_FACT_US, s.latency_us, NULL);
@@ -85,7 +98,7 @@ static void say_step(struct facts *f, const struct slo_climb *c, const char *nam
 		there = here * rung / c->rung;
 		remark = "of the batch programs' rate, if it goes with the SMs";
 	}
-	if (c->ladder.topology == SLO_POOLS && rung == SLO_FROZEN)
+	if (slo_in_turns(c->ladder.topology) && rung == SLO_FROZEN)
 		there = 8;
 	if (there)
 		say(f, name, COT_FACT_PERMILLE, here > there ? here - there : there - here, remark);
@@ -161,11 +174,11 @@ static void say_hopeless(struct facts *f, const struct slo_climb *c, const struc
 
 	if (!c->hopeless && !c->nearly)
 		return;
-	tell(f, "target",
+	tell(f, COT_SAYS_TARGET,
 	     c->hopeless ? "cannot be kept, not even with batch programs stopped"
 			 : "is kept nearly, and would be missed by more beside batch programs");
 	if (target_us)
-		say(f, "could be kept", COT_FACT_US, target_us * c->kept / 1000,
+		say(f, COT_SAYS_COULD_KEEP, COT_FACT_US, target_us * c->kept / 1000,
 		    "with batch programs stopped");
 }
 
@@ -174,14 +187,12 @@ static void say_hopeless(struct facts *f, const struct slo_climb *c, const struc
 static void say_other(struct facts *f, const struct cot_policy *p, const struct slo_climb *c,
 		      uint32_t gpu)
 {
-	enum slo_topology best = cot_slo_home_best(p, gpu, NULL);
+	enum slo_topology best = cot_slo_home_best(p, gpu, NULL, SLO_ANY);
 	struct slo_need need;
 
 	if (best == SLO_ALONE || best == c->ladder.topology)
 		return;
-	tell(f, "at the next start",
-	     best == SLO_PARTS ? "parts, which would serve these programs better"
-			       : "pools, which would serve these programs better");
+	tell(f, COT_SAYS_NEXT, next_ones[best]);
 	need = cot_slo_home_need(p, gpu, NULL);
 	if (need.known)
 		say(f, "batch programs would keep", COT_FACT_PERMILLE,

@@ -2,12 +2,17 @@
  * Which topology, when a program starts. A program that joins others shares their pool or takes the
  * other one; where a latency program and a batch program are there already, it goes to its like.
  *
- *      what both topologies were good for, in earlier runs        first
- *      what one was good for, and a guess of the other            a guess that is clearly better
+ *      what topologies were good for, in earlier runs             first
+ *      what one was good for, and a guess of another              a guess that is clearly better
  *                                                                 is tried, once
- *      guesses for both, from the time alone, load and target
+ *      guesses for all, from the time alone, load and target
  *      a target alone, which is short beside switches             parts
  *      nothing: pools. Their p99 depends least on what the others do: the hardware preempts.
+ *
+ * Those that take turns (pools, solo, rotate) differ little, so first the best of them is found:
+ *
+ *      pools ---- missed the target, or kept it with batch programs in breaths ----> solo, once
+ *      solo  ---- missed it ----> rotate, once
  */
 #include "policy/slo.h"
 
@@ -18,25 +23,15 @@
 /* A p99 is never the same again. */
 #define MISSED 1100u
 #define FAR    1500u
-/* A request beside a pool waits for a switch, the rest of a slice, and the clock; batch programs
- * lose two switches: measured on an H200 (docs/live.md). The GPU is busy so much longer with each
- * request, and those that come meanwhile wait for that, too. */
-#define POOLS_WAIT_US  350u
-#define POOLS_QUEUE_US 500u
 /* Requests with so short a target, of which nothing else is known, are not made to pay for
  * switches: many of them would keep the GPU busy with nothing else. On an H200 2 700 requests of
  * 0.11 ms a second had a p99 of 0.3 s in pools, and of 0.4 ms on parts
  * (results/h200/2026-11-23/laius). */
-#define POOLS_SHORT_US (3 * POOLS_WAIT_US)
+#define SHORT_US 1050u
 
 static uint32_t least(uint64_t a, uint32_t b)
 {
 	return a < b ? (uint32_t)a : b;
-}
-
-static uint32_t worst(uint32_t a, uint32_t b)
-{
-	return a > b ? a : b;
 }
 
 uint32_t cot_slo_target_us(const struct cot_tenant *t, uint32_t alone_p99_us)
@@ -46,118 +41,6 @@ uint32_t cot_slo_target_us(const struct cot_tenant *t, uint32_t alone_p99_us)
 	if (t->target.kind == COT_TARGET_SLOWDOWN)
 		return least((uint64_t)alone_p99_us * t->target.amount / 1000, UINT32_MAX);
 	return 0;
-}
-
-/* ---- guesses ---- */
-
-void cot_slo_need_add(struct slo_need *need, uint32_t target_us, const struct slo_known *k)
-{
-	bool known = target_us && k->alone_p99_us && k->load;
-
-	need->known = known && (need->known || !need->n);
-	need->launch_us = k->launch_us && (need->launch_us || !need->n)
-				  ? worst(need->launch_us, k->launch_us)
-				  : 0;
-	need->n++;
-	if (target_us && (!need->strict_us || target_us < need->strict_us))
-		need->strict_us = target_us;
-	if (!known)
-		return;
-	if (!need->target_us || (uint64_t)target_us * need->alone_p99_us <
-					(uint64_t)need->target_us * k->alone_p99_us) {
-		need->target_us = target_us;
-		need->alone_p99_us = k->alone_p99_us;
-	}
-	/* 10 s are 10^7 us, and 1000 thousandths. */
-	need->busy = least(need->busy + (uint64_t)k->load * k->alone_p50_us / 10000, 1000);
-	need->load = least((uint64_t)need->load + k->load, UINT32_MAX);
-}
-
-/* What the p99 is, in 1/1000 of that alone, and what a batch program keeps: on 8, 32, 64, 96 and
- * 112 of 132 SMs (in 1/1000), measured on an H200 (results/h200/2026-11-23/parts-2). */
-static const struct {
-	uint32_t p99, rate, permille;
-} parts[] = {
-	{1270, 90, 61}, {1360, 330, 242}, {1450, 640, 485}, {1860, 820, 727}, {3140, 900, 848},
-};
-
-/*
- * Requests that launch kernel after kernel, as decoders do: each waits for the program, not for
- * SMs. On an H200 the p99 of one with a launch in 33 us was 0.92 to 1.13 times that alone, whatever
- * SMs it had (results/h200/2026-11-23/targets-3). A network in a graph has one launch in a request.
- * The bound is our choice, after that was seen.
- */
-#define SMALL_US   60u
-#define SMALL_P99  1130u
-#define SMALL_RATE 900u
-#define SMALL_SMS  500u
-
-static bool is_small(const struct slo_need *need)
-{
-	return need->launch_us && need->launch_us <= SMALL_US;
-}
-
-/* Time in a queue goes with 1 / (1 - busy). */
-static bool keeps_in_queue(const struct slo_need *need, uint64_t p99_us, uint64_t busy)
-{
-	return need->busy < 1000 && busy < 1000 &&
-	       need->target_us * (1000 - busy) >= p99_us * (1000 - need->busy);
-}
-
-/* Requests that take longer keep the GPU busy for longer, too. A wrong guess costs a run, so some
- * of the time to spare is left. */
-static bool keeps_on_parts(const struct slo_need *need, uint32_t longer)
-{
-	return keeps_in_queue(need, (uint64_t)need->alone_p99_us * longer / 800,
-			      (uint64_t)need->busy * longer / 1000);
-}
-
-static struct slo_guess guess_parts(const struct slo_need *need)
-{
-	struct slo_guess g = {0};
-	uint32_t i;
-
-	if (is_small(need))
-		return (struct slo_guess){
-			.keeps = need->target_us * 1000ull >=
-				 (uint64_t)need->alone_p99_us * SMALL_P99,
-			.rate = SMALL_RATE,
-			.permille = SMALL_SMS,
-		};
-	for (i = 0; i < sizeof(parts) / sizeof(parts[0]) && keeps_on_parts(need, parts[i].p99); i++)
-		g = (struct slo_guess){true, parts[i].rate, parts[i].permille};
-	return g;
-}
-
-/* With equal slices, whose p99 is 3.9 times that alone, there are far fewer switches: a twentieth
- * of the time, our guess. */
-#define SLICES_P99  3900u
-#define SLICES_COST 50u
-
-static bool keeps_in_pools(const struct slo_need *need)
-{
-	return keeps_in_queue(need, (uint64_t)need->alone_p99_us + POOLS_WAIT_US,
-			      need->busy + (uint64_t)need->load * POOLS_QUEUE_US / 10000);
-}
-
-static struct slo_guess guess_pools(const struct slo_need *need, uint32_t slack)
-{
-	uint64_t cost = (uint64_t)need->load * SLO_SWITCHES_US / 10000, lost;
-
-	if (slack >= SLICES_P99 && cost > SLICES_COST)
-		cost = SLICES_COST;
-	lost = need->busy + cost;
-	return (struct slo_guess){
-		.keeps = keeps_in_pools(need),
-		.rate = lost < 990 ? 1000 - (uint32_t)lost : 10,
-	};
-}
-
-struct slo_guess cot_slo_guess(enum slo_topology topology, const struct slo_need *need)
-{
-	uint32_t slack = least((uint64_t)need->target_us * 1000 / need->alone_p99_us, UINT32_MAX);
-
-	return topology == SLO_PARTS ? guess_parts(need) : guess_pools(need, slack);
 }
 
 /* ---- who is there ---- */
@@ -189,15 +72,15 @@ struct slo_need cot_slo_home_need(const struct cot_policy *p, uint32_t gpu,
 	return need;
 }
 
-/* ---- which topology ---- */
+/* ---- what earlier runs found ---- */
 
 /* What was learned counts if they want the same and do about as much. */
-static bool is_same(const struct slo_result *r, const struct slo_need *need)
+static bool is_same(uint32_t target_us, uint32_t load, const struct slo_need *need)
 {
-	if (!need->strict_us || r->target_us > need->strict_us + need->strict_us / 10 ||
-	    need->strict_us > r->target_us + r->target_us / 10)
+	if (!need->strict_us || target_us > need->strict_us + need->strict_us / 10 ||
+	    need->strict_us > target_us + target_us / 10)
 		return false;
-	return !need->known || (r->load <= 2ull * need->load && 2ull * r->load >= need->load);
+	return !need->known || (load <= 2ull * need->load && 2ull * load >= need->load);
 }
 
 static bool learned_of(const struct cot_policy *p, const struct cot_tenant *a,
@@ -206,7 +89,7 @@ static bool learned_of(const struct cot_policy *p, const struct cot_tenant *a,
 {
 	return a->cls != b->cls && (b->gpu_mask >> gpu & 1) &&
 	       cot_slo_learned(p, a->key, b->key, topology, ret_result) &&
-	       is_same(ret_result, need);
+	       is_same(ret_result->target_us, ret_result->load, need);
 }
 
 bool cot_slo_home_learned(const struct cot_policy *p, uint32_t gpu, const struct cot_tenant *with,
@@ -227,13 +110,28 @@ bool cot_slo_home_learned(const struct cot_policy *p, uint32_t gpu, const struct
 	return false;
 }
 
+bool cot_slo_home_learned_of_like(const struct cot_policy *p, uint32_t gpu,
+				  enum slo_topology topology, const struct slo_need *need,
+				  struct slo_result *ret_result)
+{
+	uint32_t i;
+
+	if (cot_slo_home_learned(p, gpu, NULL, topology, need, ret_result))
+		return true;
+	for (i = SLO_POOLS; i < SLO_N_TOPOLOGIES && slo_in_turns(topology); i++)
+		if (slo_in_turns(i) && cot_slo_home_learned(p, gpu, NULL, i, need, ret_result))
+			return true;
+	return false;
+}
+
 /* Not even where little is given to batch programs it kept the target. A miss further up says that
  * a step was one too many. */
 static bool missed(const struct slo_result *r, enum slo_topology topology)
 {
-	return r->use > MISSED && r->rung <= (topology == SLO_POOLS ? SLO_USUAL : 1);
+	return r->use > MISSED && r->rung <= (slo_in_turns(topology) ? SLO_USUAL : 1);
 }
 
+/* `permille`: so much more for batch programs is better. */
 static bool is_better(const struct slo_guess *a, const struct slo_guess *than, uint32_t permille)
 {
 	if (a->keeps != than->keeps)
@@ -241,80 +139,198 @@ static bool is_better(const struct slo_guess *a, const struct slo_guess *than, u
 	return (uint64_t)a->rate * 1000 > (uint64_t)than->rate * permille;
 }
 
-/* What earlier runs say of a topology. */
-enum past { PAST_UNKNOWN, PAST_HOPELESS, PAST_BAD, PAST_GOOD };
+/* Bad: it did not keep the target, or batch programs had next to nothing. Tight: it kept it with
+ * batch programs in breaths. */
+enum past { PAST_UNKNOWN, PAST_HOPELESS, PAST_BAD, PAST_TIGHT, PAST_GOOD };
 
-/* Bad: it did not keep the target, or batch programs had next to nothing. */
-static enum past past_of(const struct cot_policy *p, uint32_t gpu, const struct cot_tenant *with,
-			 enum slo_topology topology, const struct slo_need *need,
-			 struct slo_guess *ret_guess)
+struct known {
+	enum past past;
+	struct slo_guess result;
+};
+
+/* All that counts for a choice. */
+struct view {
+	struct slo_need need;
+	enum slo_topology now; /* ALONE: no latency and batch programs are together */
+	uint32_t among;
+	struct known of[SLO_N_TOPOLOGIES];
+};
+
+static bool may_be(const struct view *v, enum slo_topology topology)
 {
+	return v->among >> topology & 1;
+}
+
+static struct known known_of(const struct slo_result *r, enum slo_topology topology)
+{
+	struct known k = {PAST_GOOD, {.keeps = !missed(r, topology), .rate = r->rate}};
+	bool turns = slo_in_turns(topology);
+
+	if (r->use > FAR || (turns && cot_slo_breath_permille(r->rung) < LITTLE_PERMILLE))
+		k.past = PAST_HOPELESS;
+	else if (!k.result.keeps || (r->rate && r->rate < LITTLE_PERMILLE))
+		k.past = PAST_BAD;
+	else if (turns && r->rung < SLO_USUAL)
+		k.past = PAST_TIGHT;
+	return k;
+}
+
+/* Where none of those that take turns and are possible was run, another that takes turns tells. */
+static void borrow(struct view *v)
+{
+	const struct known *other = NULL;
+	uint32_t i;
+
+	for (i = SLO_POOLS; i < SLO_N_TOPOLOGIES; i++) {
+		if (!slo_in_turns(i) || !v->of[i].past)
+			continue;
+		if (may_be(v, i))
+			return;
+		other = &v->of[i];
+	}
+	for (i = SLO_POOLS; other && i < SLO_N_TOPOLOGIES; i++)
+		if (slo_in_turns(i) && may_be(v, i))
+			v->of[i] = *other;
+}
+
+static struct view look(const struct cot_policy *p, uint32_t gpu, const struct cot_tenant *with,
+			uint32_t among)
+{
+	struct view v = {.need = cot_slo_home_need(p, gpu, with),
+			 .now = slo_state(p)->gpus[gpu].climb.ladder.topology,
+			 .among = among};
 	struct slo_result r;
+	uint32_t i;
 
-	if (!cot_slo_home_learned(p, gpu, with, topology, need, &r))
-		return PAST_UNKNOWN;
-	*ret_guess = (struct slo_guess){.keeps = !missed(&r, topology), .rate = r.rate};
-	if (r.use > FAR ||
-	    (topology == SLO_POOLS && cot_slo_breath_permille(r.rung) < LITTLE_PERMILLE))
-		return PAST_HOPELESS;
-	return !ret_guess->keeps || (r.rate && r.rate < LITTLE_PERMILLE) ? PAST_BAD : PAST_GOOD;
+	for (i = SLO_POOLS; i < SLO_N_TOPOLOGIES; i++)
+		if (cot_slo_home_learned(p, gpu, with, i, &v.need, &r))
+			v.of[i] = known_of(&r, i);
+	borrow(&v);
+	return v;
 }
 
-/* The least that a p99 beside others was on parts, without anything to spare. */
-static bool may_keep_on_parts(const struct slo_need *need)
+/* ---- the best of those that take turns ---- */
+
+static bool is_untried(const struct view *v, enum slo_topology topology)
 {
-	return need->target_us * 1000ull >= (uint64_t)parts[0].p99 * need->alone_p99_us;
+	return may_be(v, topology) && !v->of[topology].past;
 }
+
+/* Of those that are known; ALONE: none is. */
+static enum slo_topology known_turns(const struct view *v)
+{
+	enum slo_topology best = SLO_ALONE;
+	uint32_t i;
+
+	for (i = SLO_POOLS; i < SLO_N_TOPOLOGIES; i++)
+		if (slo_in_turns(i) && may_be(v, i) && v->of[i].past &&
+		    (!best || is_better(&v->of[i].result, &v->of[best].result, 1000)))
+			best = i;
+	return best;
+}
+
+/* Nothing is known of any. They stay as they are, unless that is guessed to miss the target. */
+static enum slo_topology guessed_turns(const struct view *v)
+{
+	bool pools = may_be(v, SLO_POOLS);
+	enum slo_topology first = pools ? SLO_POOLS : may_be(v, SLO_SOLO) ? SLO_SOLO : SLO_ROTATE;
+
+	if (slo_in_turns(v->now) && may_be(v, v->now))
+		first = v->now;
+	if (first == SLO_POOLS && may_be(v, SLO_SOLO) && v->need.known &&
+	    !cot_slo_guess(SLO_POOLS, &v->need).keeps && cot_slo_guess(SLO_SOLO, &v->need).keeps)
+		return SLO_SOLO;
+	return first;
+}
+
+/*
+ * What MPS costs requests they are spared outside, where there is one latency program: worth a run
+ * wherever batch programs paid for it. Several take turns with each other outside.
+ */
+static enum slo_topology best_turns(const struct view *v, enum slo_topology known)
+{
+	bool one = v->need.n == 1;
+
+	if (!known)
+		return guessed_turns(v);
+	if (v->of[known].past == PAST_GOOD)
+		return known;
+	if (known == SLO_POOLS)
+		return one && is_untried(v, SLO_SOLO) ? SLO_SOLO : known;
+	if (v->of[known].past == PAST_TIGHT)
+		return known;
+	if (!one && is_untried(v, SLO_POOLS))
+		return SLO_POOLS;
+	return one && known == SLO_SOLO && is_untried(v, SLO_ROTATE) ? SLO_ROTATE : known;
+}
+
+/* ---- beside parts ---- */
 
 /* The other topology is worth a run if the guess is that it keeps the target; where all is lost in
  * the one that is known, if it could. What was good is not given up for a guess, unless it is known
  * that requests need few SMs. */
-static bool is_worth_a_run(enum slo_topology topology, const struct slo_need *need, enum past past,
-			   const struct slo_guess *known)
+static bool is_worth_a_run(const struct view *v, enum slo_topology topology,
+			   const struct known *known)
 {
 	struct slo_guess other;
 
-	if (!need->known)
+	if (!v->need.known)
 		return false;
-	other = cot_slo_guess(topology, need);
-	if (past == PAST_GOOD)
-		return topology == SLO_PARTS && is_small(need) && is_better(&other, known, 1000);
-	if (past == PAST_HOPELESS && topology == SLO_PARTS && may_keep_on_parts(need))
+	other = cot_slo_guess(topology, &v->need);
+	if (known->past >= PAST_TIGHT)
+		return topology == SLO_PARTS && cot_slo_need_is_small(&v->need) &&
+		       is_better(&other, &known->result, 1000);
+	if (known->past == PAST_HOPELESS && topology == SLO_PARTS &&
+	    cot_slo_need_may_share(&v->need))
 		return true;
 	return other.keeps;
 }
 
-static enum slo_topology guessed(const struct slo_need *need)
+static enum slo_topology guessed(const struct view *v, enum slo_topology turns)
 {
-	struct slo_guess pools, side;
+	const struct slo_need *need = &v->need;
+	struct slo_guess apart, side;
 
 	if (!need->known)
-		return need->strict_us && need->strict_us < POOLS_SHORT_US ? SLO_PARTS : SLO_ALONE;
-	pools = cot_slo_guess(SLO_POOLS, need);
+		return need->strict_us && need->strict_us < SHORT_US ? SLO_PARTS : SLO_ALONE;
+	apart = cot_slo_guess(turns, need);
 	side = cot_slo_guess(SLO_PARTS, need);
-	/* The target is strict. Where pools leave batch programs little, parts leave them more. */
-	if (!side.keeps && !pools.keeps)
-		return pools.rate < LITTLE_PERMILLE ? SLO_PARTS : SLO_POOLS;
-	return is_better(&side, &pools, is_small(need) ? 1000 : CLEARLY_PERMILLE) ? SLO_PARTS
-										  : SLO_POOLS;
+	/* The target is strict. Where turns leave batch programs little, parts leave them more. */
+	if (!side.keeps && !apart.keeps)
+		return apart.rate < LITTLE_PERMILLE ? SLO_PARTS : turns;
+	return is_better(&side, &apart, cot_slo_need_is_small(need) ? 1000 : CLEARLY_PERMILLE)
+		       ? SLO_PARTS
+		       : turns;
+}
+
+static enum slo_topology best(const struct view *v)
+{
+	enum slo_topology known = known_turns(v), turns = best_turns(v, known);
+	const struct known *apart = &v->of[known], *side = &v->of[SLO_PARTS];
+
+	if (!may_be(v, SLO_PARTS))
+		return turns;
+	if (known && side->past) {
+		if (turns != known && !side->result.keeps && !apart->result.keeps)
+			return turns;
+		return is_better(&side->result, &apart->result, 1000) ? SLO_PARTS : turns;
+	}
+	if (known)
+		return is_worth_a_run(v, SLO_PARTS, apart) ? SLO_PARTS : turns;
+	if (side->past)
+		return is_worth_a_run(v, turns, side) ? turns : SLO_PARTS;
+	return guessed(v, turns);
 }
 
 enum slo_topology cot_slo_home_best(const struct cot_policy *p, uint32_t gpu,
-				    const struct cot_tenant *with)
+				    const struct cot_tenant *with, uint32_t among)
 {
-	struct slo_need need = cot_slo_home_need(p, gpu, with);
-	struct slo_guess pools, side;
-	enum past of_pools = past_of(p, gpu, with, SLO_POOLS, &need, &pools);
-	enum past of_parts = past_of(p, gpu, with, SLO_PARTS, &need, &side);
+	struct view v = look(p, gpu, with, among);
 
-	if (of_pools && of_parts)
-		return is_better(&side, &pools, 1000) ? SLO_PARTS : SLO_POOLS;
-	if (of_pools)
-		return is_worth_a_run(SLO_PARTS, &need, of_pools, &pools) ? SLO_PARTS : SLO_POOLS;
-	if (of_parts)
-		return is_worth_a_run(SLO_POOLS, &need, of_parts, &side) ? SLO_POOLS : SLO_PARTS;
-	return guessed(&need);
+	return best(&v);
 }
+
+/* ---- where it goes ---- */
 
 static enum cot_home home_of(const struct cot_tenant *t)
 {
@@ -323,27 +339,76 @@ static enum cot_home home_of(const struct cot_tenant *t)
 	return t->entity->cls == COT_CLASS_LATENCY ? COT_HOME_LATENCY : COT_HOME_BATCH;
 }
 
-/* The first program of the class in a pool of the GPU. */
+/* The first program of the class on the GPU; one in a pool, if any is. */
 static const struct cot_tenant *first_of(const struct cot_policy *p, uint32_t gpu,
 					 enum cot_class cls)
 {
-	const struct cot_tenant *t;
+	const struct cot_tenant *t, *alone = NULL;
 
-	cot_for_each_tenant (t, p)
-		if (t->cls == cls && t->pool && (t->gpu_mask >> gpu & 1))
+	cot_for_each_tenant (t, p) {
+		if (t->cls != cls || !(t->gpu_mask >> gpu & 1))
+			continue;
+		if (t->pool)
 			return t;
-	return NULL;
+		if (!alone)
+			alone = t;
+	}
+	return alone;
+}
+
+/* Nobody is there, so no pair is known; what served it best in earlier runs is. */
+static enum slo_topology first_topology(const struct cot_policy *p, uint32_t gpu,
+					const struct cot_tenant *t)
+{
+	const struct cot_lesson *l = cot_lesson_find(p, t->key, SLO_LESSON_HOME);
+	struct view v = look(p, gpu, t, SLO_ANY);
+
+	if (l && l->value[0] < SLO_N_TOPOLOGIES && is_same(l->value[1], l->value[2], &v.need))
+		return l->value[0];
+	v.now = SLO_ALONE;
+	return best(&v);
+}
+
+static enum cot_home of_latency(const struct cot_policy *p, uint32_t gpu,
+				const struct cot_tenant *t, const struct cot_tenant *batch)
+{
+	enum slo_topology topology;
+
+	if (!batch)
+		topology = first_topology(p, gpu, t);
+	else if (!batch->pool)
+		topology = cot_slo_home_best(p, gpu, t, 1u << SLO_POOLS | 1u << SLO_ROTATE);
+	else
+		topology = cot_slo_home_best(p, gpu, t,
+					     1u << SLO_POOLS | 1u << SLO_PARTS | 1u << SLO_SOLO);
+	if (topology == SLO_SOLO || topology == SLO_ROTATE)
+		return COT_HOME_ALONE;
+	return topology == SLO_PARTS && batch ? home_of(batch) : COT_HOME_CLASS;
+}
+
+static enum cot_home of_batch(const struct cot_policy *p, uint32_t gpu, const struct cot_tenant *t,
+			      const struct cot_tenant *latency)
+{
+	enum slo_topology topology =
+		cot_slo_home_best(p, gpu, t,
+				  latency->pool ? 1u << SLO_POOLS | 1u << SLO_PARTS
+						: 1u << SLO_SOLO | 1u << SLO_ROTATE);
+
+	if (topology == SLO_ROTATE)
+		return COT_HOME_ALONE;
+	return topology == SLO_PARTS && latency->pool ? home_of(latency) : COT_HOME_CLASS;
 }
 
 enum cot_home cot_slo_home(const struct cot_policy *p, const struct cot_tenant *t)
 {
 	uint32_t gpu = (uint32_t)__builtin_ctzll(t->gpu_mask);
+	bool serves = t->cls == COT_CLASS_LATENCY;
 	const struct cot_tenant *like = first_of(p, gpu, t->cls), *other;
 
-	other = first_of(p, gpu, t->cls == COT_CLASS_LATENCY ? COT_CLASS_BATCH : COT_CLASS_LATENCY);
-	if (like && other)
+	other = first_of(p, gpu, serves ? COT_CLASS_BATCH : COT_CLASS_LATENCY);
+	if (like && like->pool && (other || serves))
 		return home_of(like);
-	if (!other || (like && t->cls == COT_CLASS_LATENCY))
-		return like ? home_of(like) : COT_HOME_CLASS;
-	return cot_slo_home_best(p, gpu, t) == SLO_PARTS ? home_of(other) : COT_HOME_CLASS;
+	if (serves)
+		return of_latency(p, gpu, t, other);
+	return other ? of_batch(p, gpu, t, other) : COT_HOME_CLASS;
 }

@@ -16,7 +16,7 @@ struct slo_ladder cot_slo_ladder(enum slo_topology topology, uint32_t pieces)
 {
 	struct slo_ladder ladder = {.topology = topology};
 
-	if (topology == SLO_POOLS) {
+	if (slo_in_turns(topology)) {
 		ladder.lowest = SLO_FROZEN;
 		ladder.start = SLO_USUAL;
 		ladder.top = (uint8_t)(SLO_USUAL + N_POOLS - 1);

@@ -237,6 +237,30 @@ void cot_slo_learn_result(struct cot_policy *p, uint32_t gpu, enum slo_topology 
 	}
 }
 
+static void write_home(struct cot_policy *p, const struct cot_lesson *l)
+{
+	const struct cot_lesson *known = cot_lesson_find(p, l->key, l->kind);
+
+	if (l->key &&
+	    !(known && known->value[0] == l->value[0] && is_near(known->value[1], l->value[1]) &&
+	      is_near(known->value[2], l->value[2])))
+		(void)cot_learn(p, l);
+}
+
+void cot_slo_learn_home(struct cot_policy *p, uint32_t gpu, enum slo_topology best,
+			uint32_t target_us, uint32_t load)
+{
+	struct cot_lesson l = {.kind = SLO_LESSON_HOME, .value = {best, target_us, load}};
+	const struct cot_tenant *t;
+
+	cot_for_each_tenant (t, p) {
+		if (t->cls != COT_CLASS_LATENCY || !(t->gpu_mask >> gpu & 1))
+			continue;
+		l.key = t->key;
+		write_home(p, &l);
+	}
+}
+
 bool cot_slo_learned(const struct cot_policy *p, uint64_t key_a, uint64_t key_b,
 		     enum slo_topology topology, struct slo_result *ret_result)
 {

@@ -5,9 +5,11 @@
  *
  * Latency programs have the whole GPU together, but for what others of them asked for: what batch
  * programs stay out of is their share. On SMs of its own each would have the fewer, the more of
- * them there are, however seldom the others have requests. Batch programs have SMs of their own by
+ * them there are, however seldom the others have requests. Where that does not keep the target
+ * each has its own, by weight (slo_apart.c). Batch programs have SMs of their own by
  * weight, because in the same ones a program of large kernels starves the others: measured on an
- * H200, a training beside a matrix product keeps 0.00 to 0.02 of its rate.
+ * H200, a training beside a matrix product keeps 0.00 to 0.02 of its rate. Those that stand alone
+ * take turns, and have all of it.
  */
 #include "policy/shared.h"
 #include "policy/slo.h"
@@ -26,17 +28,26 @@ struct group {
 	enum cot_class cls;
 	bool inside; /* of batch programs: with a latency program in one entity */
 	uint32_t begin, end;
-	uint32_t n, n_promised; /* those that are active and can be placed */
+	uint32_t own;		/* of latency programs: where their own begin; 0: they have none */
+	uint32_t n, n_promised; /* those that count and can be placed */
 	uint32_t promised;	/* pieces */
 	uint64_t weight;	/* of the others */
 };
 
+/* A batch program outside the pools; not one whose rate is kept by SMs. */
+static bool takes_turns(const struct cot_tenant *t)
+{
+	return t->cls == COT_CLASS_BATCH && !t->pool && t->target.kind != COT_TARGET_RATE;
+}
+
 static bool is_of(const struct cot_policy *p, const struct placing *l, const struct group *g,
 		  const struct cot_tenant *t)
 {
-	if (t->cls != g->cls || !placing_has(l, t) || placing_is_asked(t) || placing_reserves(p, t))
+	if (t->cls != g->cls || !placing_is_dealt(p, l, t))
 		return false;
-	return g->cls == COT_CLASS_LATENCY || (t->entity && slo_serves(t->entity)) == g->inside;
+	if (g->cls == COT_CLASS_LATENCY)
+		return true;
+	return !takes_turns(t) && (t->entity && slo_serves(t->entity)) == g->inside;
 }
 
 /* ---- rates ---- */
@@ -86,13 +97,21 @@ static void place_quiet(struct cot_policy *p, const struct placing *l, const str
 
 /* ---- groups ---- */
 
+/* Requests come at any time, and a move takes longer than most of them: who serves them has its SMs
+ * while it is idle, too. */
+static bool counts(const struct cot_policy *p, const struct group *g, const struct cot_tenant *t,
+		   uint64_t *wake_ns)
+{
+	return g->cls == COT_CLASS_LATENCY || cot_slo_is_active(p, t, wake_ns);
+}
+
 static void count(const struct cot_policy *p, const struct placing *l, struct group *g,
 		  uint64_t *wake_ns)
 {
 	const struct cot_tenant *t;
 
 	cot_for_each_tenant (t, p) {
-		if (!is_of(p, l, g, t) || !cot_slo_is_active(p, t, wake_ns))
+		if (!is_of(p, l, g, t) || !counts(p, g, t, wake_ns))
 			continue;
 		g->n++;
 		g->promised += promised(g, t);
@@ -126,7 +145,7 @@ static void deal_out(struct cot_policy *p, const struct placing *l, const struct
 	cot_for_each_tenant (t, p) {
 		uint32_t n = promised(g, t);
 
-		if (!is_of(p, l, g, t) || !cot_slo_is_active(p, t, wake_ns) || !n == promises)
+		if (!is_of(p, l, g, t) || !counts(p, g, t, wake_ns) || !n == promises)
 			continue;
 		left--;
 		if (!promises)
@@ -143,7 +162,7 @@ static void deal_out(struct cot_policy *p, const struct placing *l, const struct
 static void place_group(struct cot_policy *p, const struct placing *l, struct group *g,
 			uint64_t *wake_ns)
 {
-	uint32_t begin = g->begin;
+	uint32_t begin = g->own ? g->own : g->begin;
 	struct cot_tenant *t;
 	bool apart;
 
@@ -152,15 +171,24 @@ static void place_group(struct cot_policy *p, const struct placing *l, struct gr
 		return;
 	}
 	count(p, l, g, wake_ns);
-	apart = g->cls == COT_CLASS_BATCH && g->n > 1 &&
-		cot_placing_pieces(l, g->begin, g->end) >= g->n;
+	apart = (g->cls == COT_CLASS_BATCH || g->own) && g->n > 1 &&
+		cot_placing_pieces(l, begin, g->end) >= g->n;
 	cot_for_each_tenant (t, p)
-		if (is_of(p, l, g, t) && (!apart || !cot_slo_is_active(p, t, wake_ns)))
+		if (is_of(p, l, g, t) && (!apart || !counts(p, g, t, wake_ns)))
 			(void)placing_place(p, t, cot_placing_part(l, g->begin, g->end));
 	if (!apart)
 		return;
 	deal_out(p, l, g, true, &begin, wake_ns);
 	deal_out(p, l, g, false, &begin, wake_ns);
+}
+
+static void place_alone(struct cot_policy *p, const struct placing *l, const struct group *g)
+{
+	struct cot_tenant *t;
+
+	cot_for_each_tenant (t, p)
+		if (takes_turns(t) && placing_is_dealt(p, l, t))
+			(void)placing_place(p, t, cot_placing_part(l, g->begin, g->end));
 }
 
 static uint32_t n_latency(const struct cot_policy *p, const struct placing *l)
@@ -201,5 +229,7 @@ void cot_slo_place(struct cot_policy *p, uint32_t gpu, const struct slo_deal *de
 	latency.end = l.apart && l.top ? l.top : l.n_sms;
 	place_group(p, &l, &inside, wake_ns);
 	place_group(p, &l, &outside, wake_ns);
+	place_alone(p, &l, &outside);
+	latency.own = parts && deal->apart ? inside.end : 0;
 	place_group(p, &l, &latency, wake_ns);
 }

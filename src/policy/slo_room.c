@@ -27,6 +27,8 @@
 #define WORTH 90u
 /* So much of the load at which a rung failed is another load. */
 #define OTHER_LOAD 700u
+/* So many times as much, or as little, is another load altogether. */
+#define SAME_LOAD 4000u
 
 bool cot_slo_room_may_try(const struct slo_climb *c, uint32_t rung, uint64_t load, uint64_t now_ns)
 {
@@ -89,6 +91,14 @@ static bool is_too_busy(const struct slo_climb *c)
 	return is_steep(c) && elasticity(c) > RIGID && slower(c, c->busy) > LIGHT;
 }
 
+/* With another load it used something else. */
+static bool is_load(const struct slo_climb *c, const struct slo_rung *r)
+{
+	return !r->load || !c->load ||
+	       (r->load * 1000ull <= c->load * (uint64_t)SAME_LOAD &&
+		c->load * 1000ull <= r->load * (uint64_t)SAME_LOAD);
+}
+
 /* What a rung below used, the nearest that is known; below all rungs of parts nobody is beside
  * them. Returns how far below; 0: nothing is known. */
 static uint32_t before(const struct slo_climb *c, uint32_t alone, uint32_t *ret_use)
@@ -96,7 +106,7 @@ static uint32_t before(const struct slo_climb *c, uint32_t alone, uint32_t *ret_
 	uint32_t rung;
 
 	for (rung = c->rung; rung-- > c->ladder.lowest;)
-		if (c->rungs[rung].use) {
+		if (c->rungs[rung].use && is_load(c, &c->rungs[rung])) {
 			*ret_use = c->rungs[rung].use;
 			return c->rung - rung;
 		}
@@ -106,12 +116,12 @@ static uint32_t before(const struct slo_climb *c, uint32_t alone, uint32_t *ret_
 
 bool cot_slo_room_is_breathing(const struct slo_climb *c)
 {
-	return c->ladder.topology == SLO_POOLS && c->rung < SLO_USUAL;
+	return slo_in_turns(c->ladder.topology) && c->rung < SLO_USUAL;
 }
 
 bool cot_slo_room_is_frozen(const struct slo_climb *c)
 {
-	return c->ladder.topology == SLO_POOLS && c->rung == SLO_FROZEN;
+	return slo_in_turns(c->ladder.topology) && c->rung == SLO_FROZEN;
 }
 
 /* How much of the target the next rung would use, if it goes on as from a rung below to this; where
@@ -177,17 +187,32 @@ uint32_t cot_slo_room_known(const struct slo_climb *c, const struct slo_use *use
 	return c->n_fast ? (uint32_t)(c->sum_fast / c->n_fast) : use->fast;
 }
 
-uint32_t cot_slo_room_below(const struct slo_climb *c, const struct slo_use *use, uint64_t load)
+uint32_t cot_slo_room_below(const struct slo_climb *c, const struct slo_use *use)
 {
-	uint32_t rung = c->rung - 1u, guess;
+	uint32_t rung = c->rung - 1u, used = cot_slo_room_known(c, use), guess;
 
-	if (c->ladder.topology != SLO_POOLS || c->rung > SLO_USUAL)
+	if (!slo_in_turns(c->ladder.topology) || c->rung > SLO_USUAL)
 		return rung;
 	for (; rung > c->ladder.lowest; rung--) {
-		guess = cot_slo_breath_guess(use, cot_slo_room_known(c, use), load, c->rung, rung);
+		guess = cot_slo_breath_guess(use, used, c->load, c->rung, rung);
 		if (!guess)
 			return c->rung - 1u;
 		if (guess <= SLO_SAFE)
+			break;
+	}
+	return rung;
+}
+
+uint32_t cot_slo_room_risen(const struct slo_climb *c, const struct slo_use *use, uint32_t safe)
+{
+	uint32_t from = c->rung < SLO_USUAL ? c->rung : SLO_USUAL, rung = safe, guess;
+	uint32_t used = cot_slo_breath_grown(use, &c->rungs[c->rung], c->rung);
+
+	if (rung > from)
+		rung = from;
+	for (; used && rung > c->ladder.lowest; rung--) {
+		guess = cot_slo_breath_guess(use, used, use->n * 10ull, from, rung);
+		if (guess && guess <= SLO_SAFE)
 			break;
 	}
 	return rung;
@@ -255,6 +280,6 @@ uint32_t cot_slo_room_rung(const struct slo_climb *c, const struct slo_use *use,
  * is to be gained, and the target is not risked for it. */
 bool cot_slo_room_is_worth(const struct slo_climb *c, uint64_t load)
 {
-	return c->ladder.topology != SLO_POOLS || c->rung < SLO_USUAL ||
+	return !slo_in_turns(c->ladder.topology) || c->rung < SLO_USUAL ||
 	       load * SLO_SWITCHES_US >= WORTH * 10000;
 }

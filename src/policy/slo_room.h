@@ -27,7 +27,10 @@ uint32_t cot_slo_room_used(const struct slo_climb *c, const struct slo_use *use)
 uint32_t cot_slo_room_known(const struct slo_climb *c, const struct slo_use *use);
 /* Of those below: from the usual slices down the highest that is guessed to keep the target, the
  * lowest if none is; elsewhere one down. */
-uint32_t cot_slo_room_below(const struct slo_climb *c, const struct slo_use *use, uint64_t load);
+uint32_t cot_slo_room_below(const struct slo_climb *c, const struct slo_use *use);
+/* The same where the load has just risen, of `safe` and those below: what requests use now says
+ * little, so that they would use what this rung did before, with a longer queue. */
+uint32_t cot_slo_room_risen(const struct slo_climb *c, const struct slo_use *use, uint32_t safe);
 /* The highest rung, up to the usual slices, that is guessed to be good; this one if none is. */
 uint32_t cot_slo_room_guessed(const struct slo_climb *c, const struct slo_use *use, uint64_t load,
 			      uint64_t now_ns);

@@ -41,6 +41,8 @@ void cot_slo_climb_target(struct slo_climb *c, uint32_t from, uint32_t to, bool 
 	if (only || from > to) {
 		c->peak = scaled(c->peak, from, of);
 		c->sum_fast = c->sum_fast * from / of;
+	} else {
+		c->sum_fast = c->n_fast = c->n_over = 0;
 	}
 	c->eased = from < to;
 	c->tightened = from > to;

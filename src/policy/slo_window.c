@@ -116,6 +116,7 @@ static void look_fast(struct slo_use *use, const struct cot_times *t, uint64_t n
 		return;
 	use->fast = permille(t->p99_ns, target_ns);
 	use->fast_high = permille(high_ns(t), target_ns);
+	use->over = use->fast > 1000;
 }
 
 static void look_busy(struct slo_use *use, const struct cot_times *service)
@@ -225,6 +226,7 @@ struct slo_use cot_slo_use_worst(struct slo_use a, struct slo_use b)
 		.fast = worst(a.fast, b.fast),
 		.fast_high = worst(a.fast_high, b.fast_high),
 		.missing = a.missing || b.missing,
+		.over = a.over || b.over,
 		.n = a.n < b.n ? a.n : b.n,
 		.busy = worst(a.busy, b.busy),
 		.each_us = worst(a.each_us, b.each_us),

@@ -59,10 +59,9 @@ static inline bool smqos_has_goal(const struct cot_tenant *t)
 	return t->target.kind == COT_TARGET_RATE;
 }
 
-/* Who asked for SMs has those. */
 static inline bool smqos_is_dealt(const struct smqos_deal *d, const struct cot_tenant *t)
 {
-	return placing_has(&d->l, t) && !placing_is_asked(t) && !placing_reserves(d->p, t);
+	return placing_is_dealt(d->p, &d->l, t);
 }
 
 static inline bool smqos_is_awake(const struct cot_policy *p, const struct cot_tenant *t)

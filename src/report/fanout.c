@@ -51,6 +51,16 @@ static void on_part_changed(void *arg, uint64_t t_ps, uint32_t app, uint32_t beg
 	f->to[i].observer->part_changed(f->to[i].arg, t_ps, app, begin, end);
 }
 
+static void on_entity_changed(void *arg, uint64_t t_ps, uint32_t number,
+			      const struct cot_sim_entity *e)
+{
+	const struct cot_fanout *f = arg;
+	unsigned i;
+
+	FOR_EACH(f, i, entity_changed)
+	f->to[i].observer->entity_changed(f->to[i].arg, t_ps, number, e);
+}
+
 static void on_instant_done(void *arg, uint64_t t_ps)
 {
 	const struct cot_fanout *f = arg;
@@ -75,6 +85,7 @@ const struct cot_sim_observer cot_fanout_observer = {
 	.kernel_done = on_kernel_done,
 	.run_done = on_run_done,
 	.part_changed = on_part_changed,
+	.entity_changed = on_entity_changed,
 	.instant_done = on_instant_done,
 	.epoch_done = on_epoch_done,
 };

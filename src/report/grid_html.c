@@ -5,7 +5,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "report/grid.h"
 #include "report/html.h"
@@ -88,6 +87,9 @@ static unsigned choose(const struct page *p, const struct chart *c, unsigned ret
 		if (has_kind(c, cot_figure_at(p->g->sc->n_apps, i).kind) &&
 		    cot_grid_is_column(p->g, i) && cot_grid_says(p->g, i))
 			ret_figures[n++] = i;
+	/* The sum of one rate would lie on it. */
+	if (n == 2 && cot_figure_at(p->g->sc->n_apps, ret_figures[1]).kind == COT_FIGURE_BATCH_SUM)
+		n = 1;
 	return n;
 }
 
@@ -167,11 +169,12 @@ static void begin(const struct cot_grid *g, FILE *out)
 {
 	char title[256], subtitle[256], gpu[COT_ORIGIN_GPU_MAX];
 
-	(void)snprintf(title, sizeof(title), "%s, %u ways to share a GPU",
-		       cot_origin_title(g->origin), g->n_rows);
-	(void)snprintf(subtitle, sizeof(subtitle), "%u apps on %s, %u seed%s",
-		       (unsigned)g->sc->n_apps, cot_origin_gpu(&g->sc->gpu, gpu), g->n_seeds,
-		       g->n_seeds > 1 ? "s" : "");
+	(void)snprintf(title, sizeof(title), "%s, %u %s%s%s", cot_origin_title(g->origin),
+		       g->n_rows, g->named ? "combination" : "way", g->n_rows > 1 ? "s" : "",
+		       g->named ? "" : " to share a GPU");
+	(void)snprintf(subtitle, sizeof(subtitle), "%u app%s on %s, %u seed%s",
+		       (unsigned)g->sc->n_apps, g->sc->n_apps > 1 ? "s" : "",
+		       cot_origin_gpu(&g->sc->gpu, gpu), g->n_seeds, g->n_seeds > 1 ? "s" : "");
 	cot_html_begin(out, title, subtitle);
 }
 

@@ -47,7 +47,7 @@ static const char style[] =
 	".sub{color:var(--dim);margin:0 0 1.5rem}\n"
 	".scroll{overflow-x:auto}table{border-collapse:collapse;font-size:.94rem}\n"
 	"th,td{text-align:left;padding:.3rem .9rem .3rem 0;border-bottom:1px solid var(--rule);"
-	"white-space:nowrap}th{color:var(--dim);font-weight:600}"
+	"white-space:nowrap}th{color:var(--dim);font-weight:600;white-space:normal;vertical-align:bottom}"
 	".num{text-align:right;font-variant-numeric:tabular-nums}\n"
 	"pre{font-size:.85rem;padding:.75rem;background:var(--panel);border-radius:8px;overflow-x:auto}\n"
 	"figure{margin:1rem 0;padding:.75rem;background:var(--panel);border-radius:8px;"

@@ -4,19 +4,23 @@
 #include <stdlib.h>
 
 #include "base/quote.h"
+#include "base/units.h"
 #include "report/events.h"
 #include "report/format.h"
 
 /*
- * Tracks: those of SMs, then two for each application, the CPU side and its kernels. No number is
- * used in both processes, because some viewers see one thread there.
+ * Tracks: those of SMs, then two for each application, the CPU side and its kernels; where a
+ * software policy says something, parts, and what it made of pools and programs. No number is used
+ * in two processes, because some viewers see one thread there.
  */
 #define PID_GPU		 1u
 #define PID_APPS	 2u
+#define PID_POLICY	 3u
 #define TID_SM(sm)	 (1u + (sm))
 #define TID_CPU(app)	 (1u + COT_MAX_SMS + 2u * (app))
 #define TID_KERNELS(app) (TID_CPU(app) + 1u)
 #define TID_PART(app)	 (TID_CPU(COT_MAX_APPS) + (app))
+#define TID_ENTITY(n)	 (TID_PART(COT_MAX_APPS) + (n))
 
 struct interval {
 	uint64_t begin_ps;
@@ -32,12 +36,21 @@ struct part {
 	uint32_t begin, end;
 };
 
+/* What a policy has made of a pool or program. */
+struct entity {
+	bool shown;
+	uint64_t since_ps;
+	struct cot_sim_entity is;
+};
+
 struct cot_timeline {
 	const struct cot_scenario *sc;
 	struct cot_events events;
 	struct interval sms[COT_MAX_SMS];
 	struct interval apps[COT_MAX_APPS];
 	struct part parts[COT_MAX_APPS];
+	struct entity entities[COT_MAX_APPS];
+	bool any_entity;
 };
 
 static const char *const sm_activities[] = {
@@ -181,6 +194,40 @@ static void on_part_changed(void *arg, uint64_t t_ps, uint32_t app, uint32_t beg
 	tl->parts[app] = (struct part){.shown = true, .since_ps = t_ps, .begin = begin, .end = end};
 }
 
+static void end_entity(struct cot_timeline *tl, uint32_t n, uint64_t t_ps)
+{
+	const struct entity *was = &tl->entities[n];
+	char name[64];
+
+	if (!was->shown || was->since_ps == t_ps)
+		return;
+	if (was->is.frozen)
+		(void)snprintf(name, sizeof(name), "frozen");
+	else
+		(void)snprintf(name, sizeof(name), "slice %" PRIu64 " us%s",
+			       (uint64_t)(was->is.slice_ps / COT_PS_PER_US),
+			       was->is.drains ? ", drains" : "");
+	cot_events_open_complete(&tl->events, PID_POLICY, TID_ENTITY(n), name);
+	(void)fputs(",\"cat\":\"policy\"", tl->events.out);
+	cot_events_times(&tl->events, was->since_ps, t_ps);
+	(void)fputs("}", tl->events.out);
+}
+
+/* Entities that a policy leaves alone have no track. */
+static void on_entity_changed(void *arg, uint64_t t_ps, uint32_t number,
+			      const struct cot_sim_entity *e)
+{
+	struct cot_timeline *tl = arg;
+
+	if (!tl->any_entity)
+		cot_events_process(&tl->events, PID_POLICY, TID_ENTITY(number), "Policy", 3);
+	tl->any_entity = true;
+	if (!tl->entities[number].shown)
+		cot_events_track(&tl->events, PID_POLICY, TID_ENTITY(number), e->name, "");
+	end_entity(tl, number, t_ps);
+	tl->entities[number] = (struct entity){.shown = true, .since_ps = t_ps, .is = *e};
+}
+
 static void on_kernel_done(void *arg, uint64_t begin_ps, uint64_t end_ps, uint32_t app,
 			   const char *kernel)
 {
@@ -236,6 +283,7 @@ const struct cot_sim_observer cot_timeline_observer = {
 	.kernel_done = on_kernel_done,
 	.run_done = on_run_done,
 	.part_changed = on_part_changed,
+	.entity_changed = on_entity_changed,
 	.epoch_done = on_epoch_done,
 };
 
@@ -249,5 +297,7 @@ void cot_timeline_finish(struct cot_timeline *tl, uint64_t end_ps)
 		end_app(tl, i, end_ps);
 	for (i = 0; i < tl->sc->n_apps; i++)
 		end_part(tl, i, end_ps);
+	for (i = 0; i < COT_MAX_APPS; i++)
+		end_entity(tl, i, end_ps);
 	cot_events_end(&tl->events);
 }

@@ -298,6 +298,12 @@ static uint64_t scaled(uint64_t ps, uint64_t by_q32)
 	return scaled_ps ? scaled_ps : 1;
 }
 
+/* MPS is not free. */
+static uint64_t in_pool(const struct cot_app *app, uint64_t block_ps)
+{
+	return app->pooled ? block_ps + block_ps / 100 * app->pool_cost_pct : block_ps;
+}
+
 struct hw_kernel *hw_admit(struct hw *hw, struct hw_command *c)
 {
 	struct kernel *k;
@@ -322,6 +328,7 @@ struct hw_kernel *hw_admit(struct hw *hw, struct hw_command *c)
 	k->active = true;
 	k->launch_hash = hw->sim->apps[c->app].launch_hash;
 	k->block_ps = scaled(c->kernel->block_ps, hw->sim->apps[c->app].size_q32);
+	k->block_ps = in_pool(hw->sim->apps[c->app].desc, k->block_ps);
 	k->begin_ps = hw->sim->now_ps;
 	k->claimed = 0;
 	k->share_at_ps = UINT64_MAX;

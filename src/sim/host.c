@@ -277,6 +277,11 @@ static void apply(struct cot_sim_host *h, const struct cot_action *a)
 		break;
 	}
 	cot_sim_set_context(h->sim, context, c);
+	if (h->obs && h->obs->entity_changed) {
+		struct cot_sim_entity e = cot_sim_host_home_entity(&h->homes, a->entity, c);
+
+		h->obs->entity_changed(h->obs_arg, cot_sim_now_ps(h->sim), context, &e);
+	}
 }
 
 /* Replaced by a thaw while it waited for the last block. */

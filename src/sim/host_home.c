@@ -1,6 +1,7 @@
 #include "sim/host_home.h"
 
 #include "sim/host.h"
+#include "sim/hw/hw.h"
 
 #define REGISTER_PS 1000u /* before an application begins */
 
@@ -47,6 +48,7 @@ static void put(struct host_homes *h, uint32_t app, uint32_t entity)
 	h->of_app[app] = entity;
 	h->of_context[context] = entity;
 	h->sc->apps[app].context = context;
+	h->sc->apps[app].pooled = cot_sim_host_home_is_pool(entity);
 }
 
 void cot_sim_host_home_init(struct host_homes *h, struct cot_scenario *sc,
@@ -92,4 +94,19 @@ uint64_t cot_sim_host_home_due_ps(const struct host_homes *h, uint64_t now_ps)
 		if (!h->of_app[i] && h->register_ps[i] >= now_ps && h->register_ps[i] < due_ps)
 			due_ps = h->register_ps[i];
 	return due_ps;
+}
+
+struct cot_sim_entity cot_sim_host_home_entity(const struct host_homes *h, uint32_t entity,
+					       const struct hw_context *c)
+{
+	const char *name = "batch pool";
+
+	if (!cot_sim_host_home_is_pool(entity))
+		name = h->sc->apps[entity - 1].name;
+	else if (entity == COT_SIM_HOST_LATENCY_POOL)
+		name = "latency pool";
+	return (struct cot_sim_entity){.name = name,
+				       .slice_ps = c->slice_ps,
+				       .frozen = c->frozen,
+				       .drains = c->preempt == COT_PREEMPT_DRAIN};
 }

@@ -9,7 +9,10 @@
 #define COT_SIM_HOST_HOME_H
 
 #include "sched/sched.h"
+#include "sim/sim.h"
 #include "trace/scenario.h"
+
+struct hw_context;
 
 struct host_homes {
 	struct cot_scenario *sc; /* `context` and `start_ps` of its applications are set here */
@@ -27,6 +30,9 @@ uint32_t cot_sim_host_home_find(struct host_homes *h, struct cot_sched *s, uint3
 /* Whether it is an entity of several applications. */
 bool cot_sim_host_home_is_pool(uint32_t entity);
 uint32_t cot_sim_host_home_context(const struct host_homes *h, uint32_t entity);
+/* What a policy has made of it, for observers. */
+struct cot_sim_entity cot_sim_host_home_entity(const struct host_homes *h, uint32_t entity,
+					       const struct hw_context *c);
 /* When the next application after `now_ps` registers; UINT64_MAX. */
 uint64_t cot_sim_host_home_due_ps(const struct host_homes *h, uint64_t now_ps);
 

@@ -53,6 +53,13 @@ struct cot_sim_epoch {
 	struct cot_sim_counts counts; /* of this epoch */
 };
 
+/* What a software policy has made of a pool, or of a program outside the pools. */
+struct cot_sim_entity {
+	const char *name;
+	uint64_t slice_ps;
+	bool frozen, drains; /* its blocks end before another one's begin */
+};
+
 /*
  * Callbacks of an observer, all optional, called in order of time during cot_sim_run(). They may
  * read the simulation, and not change it.
@@ -72,6 +79,10 @@ struct cot_sim_observer {
 	/* What `app` launches from now on is on the SMs [begin, end). Only with a software policy
 	 * that places programs. */
 	void (*part_changed)(void *arg, uint64_t t_ps, uint32_t app, uint32_t begin, uint32_t end);
+	/* An order of a software policy takes effect on the entity that has this number, below
+	 * COT_MAX_APPS. */
+	void (*entity_changed)(void *arg, uint64_t t_ps, uint32_t number,
+			       const struct cot_sim_entity *e);
 	/* After all changes of one instant; SM owners are consistent here. */
 	void (*instant_done)(void *arg, uint64_t t_ps);
 	/* An epoch is over and nothing has been decided upon it. Only with kernels that say what

@@ -122,6 +122,9 @@ static const struct cot_field launch_fields[] = {
 	   .unit = 1e-6),
 	TO("instance_us", gpu.launch.instance_s, COT_NUMBER(0, 1e9), .in = COT_UNIT_US,
 	   .unit = 1e-6),
+	TO("gap_us", gpu.launch.gap_s, COT_NUMBER(0, 1e9), .in = COT_UNIT_US, .unit = 1e-6),
+	TO("block_ns", gpu.launch.block_s, COT_NUMBER(0, 1e9), .unit = 1e-9),
+	TO("block_nj", gpu.launch.block_j, COT_NUMBER(0, 1e9), .unit = 1e-9),
 	{0},
 };
 
@@ -171,6 +174,7 @@ static const struct cot_field kernel_fields[] = {
 	KERNEL("launches", k.launches, COT_WHOLE(1, 1000000), .otherwise = 1),
 	KERNEL("call_us", k.call_s, COT_NUMBER(0, 1e9), .in = COT_UNIT_US, .unit = 1e-6),
 	KERNEL("alone_us", k.alone_s, COT_NUMBER(0, 1e12), .in = COT_UNIT_US, .unit = 1e-6),
+	KERNEL("alone_j", k.alone_j, COT_NUMBER(0, 1e12)),
 	KERNEL("count", count, COT_WHOLE(0, COT_KERNELS_COPIES_MAX), .otherwise = 1),
 	{0},
 };

@@ -152,6 +152,8 @@ struct cot_arrivals {
 #define COT_SIZES_MAX 32
 #define COT_SIZE_MAX  1000000u
 
+#define COT_POOL_COST_MAX 1000u
+
 struct cot_app {
 	char name[COT_NAME_MAX];
 	int32_t priority; /* larger is more important */
@@ -159,8 +161,10 @@ struct cot_app {
 	uint32_t context; /* apps with equal numbers share one GPU context; < n_apps */
 	uint64_t start_ps;
 	enum cot_class cls;
-	uint32_t weight; /* 1 to COT_WEIGHT_MAX; 0 means COT_WEIGHT_DEFAULT */
-	bool solo;	 /* keeps a context of its own where a policy makes pools */
+	uint32_t weight;	/* 1 to COT_WEIGHT_MAX; 0 means COT_WEIGHT_DEFAULT */
+	bool solo;		/* keeps a context of its own where a policy makes pools */
+	uint32_t pool_cost_pct; /* so much longer its kernels with a known time take in a pool */
+	bool pooled;		/* it is in one: a host of a policy says so */
 	struct cot_qos qos;
 	/* Longest thread block, for the policy; 0 = not known, as for most real programs. */
 	uint32_t block_hint_us;

@@ -121,6 +121,7 @@ static const struct cot_field app_fields[] = {
 	APP("start_us", start_ps, US(0, COT_STEP_US_MAX)),
 	ROWS_OF_CLASS,
 	APP("solo", solo, COT_BOOL),
+	APP("pool_cost_pct", pool_cost_pct, COT_WHOLE(0, COT_POOL_COST_MAX)),
 	COT_FIELD_CHECKED("quota", COT_TEXT_TO(COT_NAME_MAX - 1)),
 	COT_FIELD_CHECKED("reserve", COT_TEXT_TO(COT_NAME_MAX - 1)),
 	COT_FIELD_CHECKED("sms", COT_TEXT_TO(COT_NAME_MAX - 1)),

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +14,7 @@
 #include <unistd.h>
 
 #define PASS_MAX 253 /* SCM_MAX_FD */
+#define CROWD	 4
 
 _Alignas(8) char packet[COT_PROTO_PACKET_MAX];
 static uint64_t begin_ns;
@@ -203,6 +205,30 @@ void in_child(int (*body)(int argc, char **argv), int argc, char **argv)
 		return;
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	_exit(body(argc, argv));
+}
+
+void run_seldom(void)
+{
+	static const struct sched_param none;
+
+	(void)sched_setscheduler(0, SCHED_IDLE, &none);
+}
+
+static int be_busy(int argc, char **argv)
+{
+	(void)argc;
+	(void)argv;
+	while (now_ns())
+		continue;
+	return 1;
+}
+
+void crowd_cores(void)
+{
+	int i;
+
+	for (i = 0; i < CROWD; i++)
+		in_child(be_busy, 0, NULL);
 }
 
 static int run(const struct attack *list, int argc, char **argv)

@@ -48,6 +48,9 @@ int join(const char *name, uint64_t tenant, uint64_t *ret_id);
 
 /* Runs it in a child that ends with this program. */
 void in_child(int (*body)(int argc, char **argv), int argc, char **argv);
+/* This thread runs only when nobody else wants to; and there are children that always want to. */
+void run_seldom(void);
+void crowd_cores(void);
 
 struct attack {
 	const char *name, *arguments, *what;

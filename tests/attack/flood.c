@@ -1,5 +1,6 @@
 /* Too much of what is allowed. */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -126,6 +127,46 @@ static int hold(int argc, char **argv)
 	return 0;
 }
 
+/* Reads what everybody may read of the daemon's memory, whenever nobody else wants to run. */
+static int read_idle(int argc, char **argv)
+{
+	char path[64], byte;
+	int fd;
+
+	(void)argc;
+	(void)snprintf(path, sizeof(path), "/proc/%s/cmdline", argv[0]);
+	fd = open(path, O_RDONLY);
+	run_seldom();
+	while (fd >= 0)
+		(void)!pread(fd, &byte, 1, 0);
+	return 1;
+}
+
+/* readers SECONDS N DAEMON: N processes read the daemon's arguments as fast as they can, and are
+ * seldom let; meanwhile libraries come and go, for which the daemon maps memory */
+static int readers(int argc, char **argv)
+{
+	int i, n = number(argc, argv, 1, 8);
+	unsigned long came = 0;
+	uint64_t id;
+
+	if (argc < 3)
+		return 2;
+	for (i = 0; i < n; i++)
+		in_child(read_idle, 1, argv + 2);
+	crowd_cores();
+	while (time_is_left(duration(argc, argv, 2))) {
+		int lib = join("reader", 0, &id);
+
+		came += lib >= 0;
+		if (lib >= 0)
+			close(lib);
+		usleep(60000);
+	}
+	printf("came %lu\n", came);
+	return 0;
+}
+
 /* groups SECONDS N: channel groups come and go without end */
 static int groups(int argc, char **argv)
 {
@@ -191,6 +232,8 @@ const struct attack flood_attacks[] = {
 	{"unknown", "SECONDS N", "packets of an unknown type", unknown},
 	{"changes", "SECONDS N [mute]", "changes of its own program without end", changes},
 	{"hold", "SECONDS", "freezes and thaws of its own program", hold},
+	{"readers", "SECONDS N DAEMON", "reads of the daemon's arguments, by who is seldom let",
+	 readers},
 	{"groups", "SECONDS N", "channel groups come and go", groups},
 	{"works", "SECONDS N W", "works come and go", works},
 	{0},

@@ -1,11 +1,15 @@
 /* Taking what there is of places; and a member of a pool that says no to everything. */
 #include <errno.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "attack.h"
+
+#define LOCKED_BYTES (256u << 20)
 
 /* numbers N BASE SECONDS: one connection at a time says hello with the numbers BASE, BASE + 1, ...
  */
@@ -49,6 +53,75 @@ static int hoard(int argc, char **argv)
 	for (i = 0; i < n; i++)
 		in_child(stay, argc, argv);
 	usleep((useconds_t)((argc > 1 ? atof(argv[1]) : 2) * 1e6));
+	return 0;
+}
+
+static int sleep_on(int argc, char **argv)
+{
+	(void)argc;
+	(void)argv;
+	pause();
+	return 0;
+}
+
+/* forest N SECONDS: N processes that do nothing, with the environment of this one, which says what
+ * it likes */
+static int forest(int argc, char **argv)
+{
+	int i, n = number(argc, argv, 0, 1100);
+
+	for (i = 0; i < n; i++)
+		in_child(sleep_on, argc, argv);
+	printf("stand %d\n", n);
+	(void)fflush(stdout);
+	usleep((useconds_t)((argc > 1 ? atof(argv[1]) : 2) * 1e6));
+	return 0;
+}
+
+/* So that whoever reads this process's memory waits: it is locked while its layout changes, and
+ * that takes long at the lowest priority. */
+static void *lock_memory(void *arg)
+{
+	size_t size = (size_t)LOCKED_BYTES;
+
+	run_seldom();
+	while (mprotect(arg, size, PROT_READ) == 0 &&
+	       mprotect(arg, size, PROT_READ | PROT_WRITE) == 0)
+		continue;
+	return NULL;
+}
+
+/* locked SECONDS: its library has a number, which the daemon may look for in its memory */
+static int locked(int argc, char **argv)
+{
+	size_t size = (size_t)LOCKED_BYTES, at;
+	struct cot_msg_hello m;
+	uint64_t n = 0;
+	pthread_t t;
+	char *area = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	int i, fd;
+
+	if (area == MAP_FAILED)
+		return 1;
+	(void)madvise(area, size, MADV_NOHUGEPAGE);
+	for (at = 0; at < size; at += 4096)
+		area[at] = 1;
+	crowd_cores();
+	for (i = 0; i < 2; i++)
+		if (pthread_create(&t, NULL, lock_memory, area))
+			return 1;
+	printf("locked\n");
+	(void)fflush(stdout);
+	time_begins();
+	while (time_is_left(duration(argc, argv, 2))) {
+		fd = dial();
+		fill_hello(&m, "locked", 900001 + n++);
+		if (fd >= 0 && say(fd, &m, sizeof(m)))
+			(void)hear(fd, 3000);
+		close(fd);
+		usleep(60000);
+	}
+	printf("hellos %lu\n", (unsigned long)n);
 	return 0;
 }
 
@@ -154,6 +227,8 @@ static int stall(int argc, char **argv)
 const struct attack place_attacks[] = {
 	{"numbers", "N BASE SECONDS", "programs with numbers that nobody gave out", numbers},
 	{"hoard", "N SECONDS", "N processes with a program each", hoard},
+	{"forest", "N SECONDS", "processes that say they are a program", forest},
+	{"locked", "SECONDS", "its memory is locked whenever somebody reads it", locked},
 	{"greedy", "", "asks for what is not allowed", greedy},
 	{"member", "SECONDS", "a member of a pool that fails every order", member},
 	{"stall", "", "what a policy waits for happens while the daemon is stopped", stall},

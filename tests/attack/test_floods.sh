@@ -14,6 +14,14 @@ play changes 2 1.3 60 mute
 play hold 2 1.3
 play groups 1.5 1.5 60
 play works 1.5 1.5 60 16
+# Whoever reads memory of the daemon's can make it wait: others find nothing to read.
+# shellcheck disable=SC2086 # words
+for file in cmdline environ maps; do
+	n=$($as_enemy cat "/proc/$daemon_pid/$file" 2>/dev/null | wc -c)
+	[ "$n" -eq 0 ] || fail "others read $n bytes of the daemon's $file"
+done
+[ "$(cat "/proc/$daemon_pid/comm")" = cotenantd ] || fail "the daemon is called $(cat "/proc/$daemon_pid/comm")"
+play readers 3 3 8 "$daemon_pid"
 end_victim
 stop_daemon
 

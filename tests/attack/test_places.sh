@@ -20,6 +20,41 @@ play_hoard() {
 	kill -9 "$pid" 2>/dev/null
 }
 
+# More processes than the daemon has places for, which say that they are a program of its: one that a launcher of somebody
+# else's has left is found all the same, and so it is by the next daemon.
+play_forest() {
+	background $as_enemy env COTENANT_SOCKET="$COTENANT_SOCKET" COTENANT_CLASS=batch COTENANT_TENANT=900000 \
+		"$ATTACK" forest 1100 60 >"$work/forest"
+	forest_pid=$pid
+	until_true 10 grep -q stand "$work/forest" || fail "no forest"
+	background "$COTENANT" run --solo --name left -- sh -c "sleep 20 & echo \$! >'$work/left'; sleep 1"
+	left_pid=$pid
+	until_true 10 test -s "$work/left" || fail "nothing is left"
+	wait "$left_pid"
+	sleep 1
+	[ "$(ps_value left pid)" = "$(cat "$work/left")" ] || fail "what a launcher has left is lost: $(ps_value left pid)"
+	kill_daemon
+	start_as new
+	start_victim
+	[ "$(ps_value left pid)" = "$(cat "$work/left")" ] || fail "the next daemon has lost it: $(ps_value left pid)"
+	kill "$(cat "$work/left")" "$forest_pid"
+}
+
+# Who reads this one's memory waits for it: the daemon does not, nor does the next one when it begins, but for a second.
+play_locked() {
+	begins=locked
+	sleep 15 # a young daemon may look, for a moment
+	play locked 3 3
+	begins=
+	background $as_enemy "$ATTACK" locked 60 >"$work/words"
+	locked_pid=$pid
+	until_true 20 grep -q locked "$work/words" || fail "nobody is locked"
+	kill_daemon
+	start_as new
+	start_victim
+	kill "$locked_pid"
+}
+
 is_quiet() {
 	n=$(n_programs)
 	sleep 0.3
@@ -43,6 +78,8 @@ kill_daemon
 start_as new
 is keeper weight 555 || fail "the keeper's weight is $(ps_value keeper weight)"
 start_victim
+play_forest
+play_locked
 play_hoard
 end_victim
 stop_daemon

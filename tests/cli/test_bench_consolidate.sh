@@ -24,7 +24,7 @@ refused "there is no size 'big'; expected test, small, large or gpu" --size big 
 refused "there is no set" --size test
 
 "$run" --list >"$work/out" || fail "--list failed"
-[ "$(wc -l <"$work/out")" -eq 69 ] || fail "not 69 sets"
+[ "$(wc -l <"$work/out")" -eq 81 ] || fail "not 81 sets"
 says "$work/out" "copies: md5hash/33*9"
 
 COTENANT_EMU_DIR=$work/gpu
@@ -70,7 +70,8 @@ PYTHON
 mkdir "$work/h200"
 cp "$SOURCE_DIR"/results/h200/2026-11-28/consolidate/*.json* "$work/h200"
 "$run" --bin "$bin" --budget 0 --out "$work/h200" >"$work/out" 2>"$work/err" || fail "run.py: $(cat "$work/err")"
-for row in 'md5hash/66\*4 .* together' 'aes/3\*9 .* together' 'nn/33\*2+vectorAdd/2000\*2 .* apart'; do
+for row in 'md5hash/66\*4 .* together' 'aes/3\*9 .* together' 'nn/33\*2+vectorAdd/2000\*2 .* apart' \
+	'nn/2000\*5 .* no | apart' 'md5hash/66+nn/2000 .* yes | together'; do
 	grep -q "^| $row |" "$work/h200/table.md" || fail "not $row: $(cat "$work/h200/table.md")"
 done
 finish

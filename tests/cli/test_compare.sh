@@ -108,6 +108,14 @@ expect 0 sim "$work/random.yaml"
 expect 0 compare --random 2 --seed 5 --policy pools --threads 1
 cp "$work/out" "$work/random"
 says "$work/out" "2 random scenarios, seeds 5 to 6; policy pools"
+# Portions can be joined; one alone stays as it is, and those of other seeds do not belong together.
+sed 's/ *$//' "$work/out" >"$work/portion"
+"$SOURCE_DIR/scripts/join-slo" "$work/portion" | cmp -s - "$work/portion" || fail "join-slo changes a single portion"
+sed '1s/5 to 6/7 to 8/' "$work/portion" >"$work/second"
+"$SOURCE_DIR/scripts/join-slo" "$work/second" "$work/portion" >"$work/joined" || fail "join-slo: $?"
+says "$work/joined" "4 random scenarios, seeds 5 to 8; policy pools"
+sed '1s/5 to 6/9 to 10/' "$work/portion" >"$work/third"
+"$SOURCE_DIR/scripts/join-slo" "$work/third" "$work/portion" >/dev/null 2>&1 && fail "join-slo joins what has a gap"
 expect 0 compare --random 2 --seed 5 --policy pools --threads 2
 cmp -s "$work/random" "$work/out" || fail "the number of threads makes a difference"
 expect 0 compare --random 1 --seed 5 --policy pools --json -
@@ -119,8 +127,8 @@ says "$work/out" '"seed": 5'
 # As CSV a line for each scenario and way, that says where it is from; and as a page.
 expect 0 compare --random 2 --seed 5 --policy pools --csv --report "$work/random.html"
 [ "$(wc -l <"$work/out")" -eq 21 ] || fail "two scenarios, ten ways: $(wc -l <"$work/out") lines"
-says "$work/out" "seed,run,kept,p99_of_target,batch_sum,best,fault,why,scenario,sha256,gpu_model,version,command"
-grep -qE '^6,next run,(yes|no),[0-9.]+,[0-9.]+,[a-z0-9@]*,(none|missed|slow),.*,cotenant compare --random 2 --seed 5 --policy pools$' \
+says "$work/out" "seed,run,kept,p99_of_target,batch_sum,batch_least,best,fault,why,scenario,sha256,gpu_model,version,command"
+grep -qE '^6,next run,(yes|no),[0-9.]+,[0-9.]+,[0-9.]+,[a-z0-9@]*,(none|missed|slow),.*,cotenant compare --random 2 --seed 5 --policy pools$' \
 	"$work/out" || fail "the line of a run: $(tail -n 1 "$work/out")"
 for words in "<h1>pools beside every fixed arrangement" "2 random scenarios, seeds 5 to 6" "<h2>Targets kept" \
 	"<h2>Origin" "drawn at random"; do

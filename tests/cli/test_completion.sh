@@ -29,7 +29,7 @@ complete_as "ppq ppq-shared" sim --scheduler = ppq
 complete_as "dss dss-printed fcfs npq ppq ppq-shared rollover rollover-elastic rollover-history rollover-naive smqos smqos-hasty smqos-printed spart spart-catchup timeslice" sim --scheduler =
 complete_as "drain switch" sim --preempt = ""
 complete_as "folder s.yaml" sim ""
-complete_as "--scheduler= --seed=" sim --s
+complete_as "--scheduler= --seed= --set=" sim --s
 complete_as "gpus policies schedulers traces" list ""
 cp "$SOURCE_DIR/tests/ptx/pass/golden.ptx" "$work/d/k.ptx"
 complete_as "folder k.ptx" ptx ""
@@ -53,7 +53,7 @@ complete_as "unknown" set --block = ""
 complete_as "auto" set --slice = a
 complete_as "batch latency" set --class = ""
 complete_as "--weight=" set --w
-complete_as "--format= --help --json --usage --version --wide" stats --
+complete_as "--csv --format= --help --json --usage --version --wide" stats --
 complete_as "prometheus table" stats --format ""
 complete_as "--block=" run --bl
 complete_as "parts pools" policy p

@@ -32,6 +32,7 @@ PY
 # Packed, elsewhere, as JSON.
 gzip -k run.cot
 expect 0 report run.cot.gz -o other.html --timeline=other.json --json
+grep -qF ">cotenant report run.cot.gz<" other.html || fail "the command, without its outputs: $(grep -o 'cotenant report[^<]*' other.html)"
 python3 - <<'PY' || fail "the rows: $(cat out)"
 import json
 report = json.load(open("out"))

@@ -166,6 +166,33 @@ if [ -c /dev/full ]; then
 fi
 [ -z "$(names_in "$work/d")" ] || fail "left: $(names_in "$work/d")"
 
+# Keys that get other values than the file's: the same as a file with these; a wrong one is a mistake of the user's.
+sed 's/^stop: .*/stop: {at_us: 300000}/' "$SOURCE_DIR/scenarios/pools.yaml" >"$work/pools.yaml"
+sed 's/^    class: latency/&\n    p99: 1ms/; s/cpu_us: 2700/cpu_us: 900/' "$work/pools.yaml" >"$work/set.yaml"
+expect 0 sim "$work/set.yaml"
+cp "$work/out" "$work/by-hand"
+expect 0 sim "$work/pools.yaml" --set apps.0.p99=1ms --set apps.requests.program.0.cpu_us=900
+cmp -s "$work/out" "$work/by-hand" || fail "--set is not as the file: $(cat "$work/out")"
+expect 0 sim "$work/pools.yaml" --set apps.0.p99=1ms --json
+says "$work/out" '"kept": true'
+expect 0 compare "$work/pools.yaml" --policy pools,timeslice --set apps.0.p99=1ms
+grep -q '^timeslice  *timeslice .* missed$' "$work/out" || fail "compare --set: $(cat "$work/out")"
+for wrong in apps.0.p99 =1 apps.0.p99= apps.0.p99=soon apps.9.p99=1ms apps.0.pp9=1ms; do
+	expect 2 sim "$work/pools.yaml" --set "$wrong"
+	expect 2 compare "$work/pools.yaml" --set "$wrong"
+done
+says "$work/err" "did you mean 'p99'"
+
+# What a policy made of pools and programs is in the timeline: slices, and who was frozen.
+expect 0 sim "$work/pools.yaml" --timeline "$work/timeline.json"
+for words in '"name":"latency pool"' '"name":"slice 10000 us","cat":"policy"' '"name":"slice 20 us","cat":"policy"'; do
+	says "$work/timeline.json" "$words"
+done
+expect 0 sim "$work/pools.yaml" --policy rotate --timeline "$work/timeline.json"
+says "$work/timeline.json" '"name":"frozen","cat":"policy"'
+expect 0 sim "$work/pools.yaml" --policy timeslice --timeline "$work/timeline.json"
+grep -q '"cat":"policy"' "$work/timeline.json" && fail "a policy that orders nothing has a track"
+
 # Nobody completes a run: null, not a number that nobody can know.
 sed 's/^stop:.*/stop: {at_us: 1}/' "$work/s.yaml" >"$work/short.yaml"
 expect 0 sim "$work/short.yaml" --json -

@@ -43,7 +43,6 @@ TRAINING = "-- $PROGS/parts --seconds 600"
 ROWS = [
     ("README.md", r"^git clone", None, "the sources are here"),
     ("README.md", r"^\./dev demo", None, MINUTES + "test_demo_live and test_demo_shares run what it shows"),
-    ("README.md", r"^\./dev build", None, MINUTES + "what it builds is what the tests run"),
     ("README.md", r"cotenant doctor ", "cotenant doctor --emulate h200 ", "without a GPU it says so, and fails"),
     ("README.md", r"-- \./my_cuda_program", "-- ./my_cuda_program bfs",
      "it is kernels-run, which wants to know which kernel"),
@@ -62,6 +61,8 @@ ROWS = [
     ("docs/bench-live.md", r"^(python3 bench/live/targets\.py (?!--plan|--merge|--dry)[^#\n]*)", r"\1 --plan ", PLAN),
     ("docs/bench-live.md", r"^python3 bench/live/\S+ --(merge|dry-run)", None, "test_live_bench and test_live_targets do it"),
     ("docs/bench-live.md", r"^bench/live/laius-halves\.sh", None, "it needs two GPUs; test_laius_bench runs what it runs"),
+    ("docs/bench-live.md", r"^bench/live/targets-halves\.sh", None,
+     "it needs two GPUs; test_live_targets runs what it runs"),
     ("docs/bench-live.md", r"^(python3 bench/live/laius\.py (?!--plan|--merge|--dry)[^#\n]*)", r"\1 --plan ", PLAN),
     ("docs/bench-live.md",
      r"^(python3 bench/(live/checkpoint|parts/\w+)\.py [^#\n]*)", r"\1 --help ", GPU + "the program starts"),

@@ -105,6 +105,11 @@ strict=$pid
 explains strict "4 ms, then they are frozen"
 explains strict "requests missed the target by far"
 explains strict "cannot be kept, not even with batch programs stopped"
+told() {
+	"$COTENANT" ps | grep -q "^strict: the target cannot be kept, not even with batch programs stopped$" &&
+		grep -q "program 'strict' .*: its target cannot be kept, .*; [0-9]* us could be$" "$work/daemon.log"
+}
+until_true 10 told || fail "neither ps nor the log says that the target cannot be kept: $("$COTENANT" ps)"
 freezes=$("$COTENANT" ps --json | awk '$1 == "\"name\":" { batch = ($2 == "\"batch\",") }
 	batch && $1 == "\"freezes\":" { print $2 + 0; exit }')
 [ "${freezes:-0}" -ge 3 ] || fail "${freezes:-no} freezes"

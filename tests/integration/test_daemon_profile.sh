@@ -53,6 +53,21 @@ says "$work/out" "class: batch"
 says "$work/out" "sms: [16, 132]"
 grep -q '  time_ns: \[[0-9]*, [0-9]*\]' "$work/out" || fail "batch: $(cat "$work/out")"
 
+# What the GPU's memory moved is in the file where NVML says it: a quarter of 4917 GB/s; of a request more, as it ran
+# for a part of the time only. Where not, why.
+COTENANT_NVML=$PROGS/nvml/libnvidia-ml.so.1 "$COTENANT" profile --class batch --parts 132 -o "$work/moves" -- "$PROGS/parts" \
+	--seconds 600 >"$work/out" 2>&1 || fail "profile: $(cat "$work/out")"
+says "$work/moves" "  bytes_per_s: [1229184000000]"
+says "$work/out" "1229.2 GB/s"
+COTENANT_NVML=$PROGS/nvml/libnvidia-ml.so.1 "$COTENANT" profile --parts 132 --requests 5 -o "$work/moves" -- \
+	"$PROGS/service" --seconds 600 --block-us 2000 >"$work/out" 2>&1 || fail "profile: $(cat "$work/out")"
+sed -n 's/^    bytes_per_s: \[\([0-9]*\)\]$/\1/p' "$work/moves" | awk '{ n++ } $1 < 1229184000000 { n = 9 } END { exit n != 1 }' ||
+	fail "of a request: $(cat "$work/moves")"
+COTENANT_NVML=/nowhere "$COTENANT" profile --parts 132 --requests 5 -o "$work/moves" -- "$PROGS/service" --seconds 600 \
+	--block-us 2000 >"$work/out" 2>&1 || fail "profile: $(cat "$work/out")"
+says "$work/out" "Nor is bandwidth: there is no libnvidia-ml.so.1."
+grep -q bytes_per_s "$work/moves" && fail "made up: $(cat "$work/moves")"
+
 # Who is told to end, or ends, or has no such part, leaves no file.
 none_left() {
 	[ "$(n_programs)" = 0 ] && [ -z "$(find "$work" -maxdepth 1 -name '*none*')" ]

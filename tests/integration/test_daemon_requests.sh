@@ -37,6 +37,19 @@ lost="$(ps_value exact lost) lost, $(ps_value exact rejected) rejected"
 [ "$lost" = "0 lost, 0 rejected" ] || fail "$lost"
 "$COTENANT" stats --wide >"$work/out"
 grep -q "^exact  *-  *400 .* response, marks  *-  *0  *0 *$" "$work/out" || fail "stats: $(cat "$work/out")"
+
+# As CSV: a head, and a line for each program; what is not known is empty. The same from both commands, also in a file.
+"$COTENANT" ps --csv | awk -F, -v name=exact -v pid="$program" '
+	NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; n = NF; next }
+	NF != n { bad = 1 }
+	$at["name"] == name { found = $at["pid"] == pid && $at["class"] == "batch" && $at["target"] == "" && $at["requests"] == 400 && $at["of"] == "response" }
+	END { exit bad || !found }' || fail "ps --csv: $("$COTENANT" ps --csv)"
+"$COTENANT" stats --csv="$work/now.csv" >"$work/out" || fail "stats --csv=FILE fails"
+[ ! -s "$work/out" ] || fail "stats --csv=FILE prints: $(cat "$work/out")"
+[ "$(head -n 1 "$work/now.csv")" = "$("$COTENANT" ps --csv | head -n 1)" ] || fail "heads: $(head -n 1 "$work/now.csv")"
+grep -q "^[0-9]*,exact," "$work/now.csv" || fail "stats --csv: $(cat "$work/now.csv")"
+"$COTENANT" stats --csv --json >"$work/out" 2>&1 && fail "two forms at once"
+says "$work/out" "expected only one of --json, --csv and --format"
 kill "$program"
 wait "$program"
 

@@ -52,11 +52,12 @@ kill "$pid"
 
 # A quota is lowered: what is too much leaves; raised: the next one has more.
 background "$shim" --name live --quota 100 request:1:100000000:8:900000 grant:1 evict:1 evicted:1:99 \
-	sleep:0.5 done:1:0 request:2:1000000:8 grant:2 sleep:0.5 done:2:0 >"$work/live"
+	"until:$work/raised" done:1:0 request:2:1000000:8 grant:2 done:2:0 >"$work/live"
 until_true 5 is live granted 132 || fail "live has $(ps_value live granted)"
 "$COTENANT" set live --quota 33sm >"$work/out" || fail "set --quota"
 until_true 5 is live evicted 99 || fail "live gave up $(ps_value live evicted)"
 "$COTENANT" set live --quota 50% >"$work/out" || fail "set --quota 50%"
+: >"$work/raised"
 wait "$pid"
 says "$work/live" "evict 1 99"
 says "$work/live" "grant 2 66"

@@ -73,6 +73,7 @@ says "$work/out" "no kernel image is available"
 LD_LIBRARY_PATH=$lib "$COTENANT" run --emulate k20c -- "$work/faults" >"$work/out" 2>&1 &&
 	fail "code for compute_75 on a GPU of compute capability 3.5"
 says "$work/out" "no kernel image is available"
+says "$work/out" "COTENANT_EMU_QUIRKS=any-ptx takes newer PTX"
 COTENANT_EMU_QUIRKS=any-ptx LD_LIBRARY_PATH=$lib "$COTENANT" run --emulate k20c -- "$work/faults" \
 	>"$work/out" 2>&1 || fail "any-ptx: $(cat "$work/out")"
 finish

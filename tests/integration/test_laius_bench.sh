@@ -15,5 +15,5 @@ COT_BENCH_PRELOAD=$EMU/libcuda.so.1
 COT_BENCH_BIN=${COTENANTD%/*}
 LD_LIBRARY_PATH=$EMU
 export PYTHONDONTWRITEBYTECODE COT_BENCH_PRELOAD COT_BENCH_BIN LD_LIBRARY_PATH
-timeout 250 "$python" "$SOURCE_DIR/bench/live/test_laius.py" >"$work/out" 2>&1 || fail "$(cat "$work/out")"
+timeout 850 "$python" "$SOURCE_DIR/bench/live/test_laius.py" >"$work/out" 2>&1 || fail "$(cat "$work/out")"
 finish

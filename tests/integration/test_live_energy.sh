@@ -72,6 +72,30 @@ grep -qE ' one .* [1-9][0-9]* W( |$)' "$work/top" || fail "top: $(cat "$work/top
 grep -qE '^GPU 0 +[0-9.]+ J +[0-9.]+ s +[0-9.]+ W +-' "$work/out" || fail "stats: $(cat "$work/out")"
 grep -qE '^one +[0-9.]+ J +[0-9.]+ s +[0-9.]+ W +432.0 W' "$work/out" || fail "stats: $(cat "$work/out")"
 
+# What the GPU takes while no program is there is nobody's, and not the next one's.
+touch "$work/enough"
+for program in $programs; do
+	wait "$program" || fail "a program failed"
+done
+rm "$work/enough"
+nobody_has() {
+	"$COTENANT" stats --json | python3 -c '
+import json, sys
+a = json.load(sys.stdin)
+sys.exit(not (a["gpus"][0]["energy"]["nobody_joules"] >= float(sys.argv[1]) and
+              all(t["energy"] and t["energy"]["joules"] > 1 for t in a["tenants"])))' "$1"
+}
+none_is_there() {
+	"$COTENANT" stats --json | grep -q '"tenants": *\[\]'
+}
+until_true 20 none_is_there || fail "programs stay"
+before=$("$COTENANT" stats --json | python3 -c 'import json, sys; print(json.load(sys.stdin)["gpus"][0]["energy"]["nobody_joules"])')
+sleep 2
+start three
+programs=$pid
+until_true 30 nobody_has "$(python3 -c "print($before + 200)")" ||
+	fail "two seconds of an idle GPU: $("$COTENANT" stats --json)"
+
 # The process that reads the counters: it dies, and the daemon says so; it ends with the daemon.
 reader() {
 	tr ' ' '\n' <"/proc/$daemon_pid/task/$daemon_pid/children" | while read -r child; do

@@ -102,6 +102,18 @@ may() {
 }
 until_true 20 may || fail "after all have ended: $(cat "$work/err")"
 
+stop_daemon
+
+# How much there is NVML says, too, from the first program on, whether one uses the GPU or not.
+printf 'schema: cotenantd/1\npolicy: pools\nmps: {use: false}\n' >"$work/memory.conf"
+start_daemon --config "$work/memory.conf"
+background "$COTENANT" run --required --memory 3GiB --name idle -- sleep 1000
+idle=$pid
+until_true 20 is_memory idle promise_checked true || fail "NVML's: $("$COTENANT" ps --json)"
+bounded --memory 2GiB -- true 2>"$work/err" && fail "more than NVML says was promised"
+grep -q 'GPU 0 has 4742 MiB, and 3072 MiB are promised' "$work/err" || fail "refusal: $(cat "$work/err")"
+kill -KILL "$idle"
+
 for size in 0 40GB 1.5MiB lots 17000000; do
 	bounded --memory "$size" -- true 2>"$work/err" && fail "--memory $size"
 	grep -q "the memory is '$size'; expected a whole number of MiB" "$work/err" || fail "$(cat "$work/err")"

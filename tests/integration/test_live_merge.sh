@@ -26,6 +26,13 @@ done
 says "$work/err" "kernel lurk: a loop waits"
 says "$work/err" "merge-shared"
 
+# Four kernels, one in each stream: in a launch of three and four.
+COTENANT_MERGE_US=20000 merging --each 100
+says "$work/out" "launches 400 checks 10 wrong 0"
+sed -n 's/.*merged \([0-9]*\) launches into \([0-9]*\).*/\1 \2/p' "$work/err" >"$work/counts"
+read -r launches into <"$work/counts"
+[ "${launches:-0}" -gt $((2 * ${into:-0})) ] || fail "none has more than two: $(cat "$work/err")"
+
 # The host ends a wait only when it has seen another stream's kernel end.
 merging --lurk 20
 says "$work/out" "wrong 0"

@@ -100,7 +100,7 @@ stop_daemon
 # To its end: no more blocks at a time than fit 7 SMs, five on each, in either stream. Without a daemon, and without the
 # shim, it runs the same and says so.
 runs() {
-	timeout 40 "$@" >"$work/out" 2>&1 || fail "status $?: $(cat "$work/out")"
+	timeout 300 "$@" >"$work/out" 2>&1 || fail "status $?: $(cat "$work/out")"
 	grep -q '^grinding: [1-9]' "$work/out" || fail "no grinding: $(cat "$work/out")"
 	grep -q '^answers: [1-9]' "$work/out" || fail "no answers: $(cat "$work/out")"
 }
@@ -140,7 +140,7 @@ LD_LIBRARY_PATH=$EMU runs "$COTENANT" run --required --class latency --rewrite -
 stop_daemon
 
 # What bench/smguard/said.sh measures, on a real GPU for longer.
-LD_LIBRARY_PATH=$EMU timeout 60 "$SOURCE_DIR/bench/smguard/said.sh" "${COTENANT%/*}" 1 >"$work/said.csv" ||
+LD_LIBRARY_PATH=$EMU timeout 600 "$SOURCE_DIR/bench/smguard/said.sh" "${COTENANT%/*}" 1 >"$work/said.csv" ||
 	fail "said.sh: status $?"
 for way in plain alone silent told; do
 	grep -qE "^$way,[1-9][0-9]*,[1-9][0-9]*,[0-9]+,[0-9]+\$" "$work/said.csv" || fail "$way: $(cat "$work/said.csv")"

@@ -88,8 +88,8 @@ for i in 1 2 3 4 5 6 7 8 9 10 11 12; do
 done
 sleep 1.5
 until_true 15 has_programs 0 || fail "$(n_programs) of many are left"
-has_no_child() { # but for those that stay: the keeper of its pools, and who looks for processes
-	! pgrep -lP "$daemon_pid" | grep -qvE ' cotenant-(keeper|search)$'
+has_no_child() { # but for those that stay: the keeper of its pools, who looks for processes, and spare ones
+	! pgrep -lP "$daemon_pid" | grep -qvE ' cotenant-(keeper|search|spare)$'
 }
 until_true 10 has_no_child || fail "the daemon has children: $(pgrep -lP "$daemon_pid")"
 stop_daemon

@@ -51,11 +51,26 @@ void slo_bench_other(struct slo_bench *sb, uint32_t id, uint32_t pool, uint32_t 
 				      .target = {COT_TARGET_P99, p99_us}});
 }
 
+static void measure(struct slo_bench *sb, uint32_t p99_us)
+{
+	sb->target_ns = p99_us * COT_NS_PER_US;
+	cot_requests_set_target(sb->requests, sb->target_ns);
+}
+
 void slo_bench_server(struct slo_bench *sb, uint32_t p99_us)
 {
 	slo_bench_other(sb, SERVER, LATENCY_POOL, p99_us);
-	sb->target_ns = p99_us * COT_NS_PER_US;
-	cot_requests_set_target(sb->requests, sb->target_ns);
+	measure(sb, p99_us);
+}
+
+void slo_bench_solo(struct slo_bench *sb, uint32_t p99_us)
+{
+	join(sb, SERVER,
+	     (struct cot_tenant_desc){.cls = COT_CLASS_LATENCY,
+				      .weight = COT_WEIGHT_DEFAULT,
+				      .ready = true,
+				      .target = {COT_TARGET_P99, p99_us}});
+	measure(sb, p99_us);
 }
 
 void slo_bench_batch(struct slo_bench *sb, uint32_t id, uint32_t pool, uint32_t weight)
@@ -80,15 +95,28 @@ void slo_bench_target(struct slo_bench *sb, uint32_t id, enum cot_target_kind ki
 		0);
 }
 
-uint64_t slo_bench_fact(const struct slo_bench *sb, uint32_t id, const char *name)
+/* Empty: nothing is said under this name. */
+static struct cot_fact fact(const struct slo_bench *sb, uint32_t id, const char *name)
 {
 	struct cot_fact facts[COT_FACTS_MAX];
 	unsigned i, n = cot_sched_explain(sb->b->sched, id, facts);
 
 	for (i = 0; i < n; i++)
 		if (!strcmp(facts[i].name, name))
-			return facts[i].unit == COT_FACT_TEXT ? 1 : facts[i].value;
-	return 0;
+			return facts[i];
+	return (struct cot_fact){0};
+}
+
+uint64_t slo_bench_fact(const struct slo_bench *sb, uint32_t id, const char *name)
+{
+	struct cot_fact f = fact(sb, id, name);
+
+	return f.name && f.unit == COT_FACT_TEXT ? 1 : f.value;
+}
+
+const char *slo_bench_text(const struct slo_bench *sb, uint32_t id, const char *name)
+{
+	return fact(sb, id, name).text;
 }
 
 double slo_bench_rate(const struct slo_bench *sb, uint32_t id)

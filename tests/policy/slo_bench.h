@@ -41,6 +41,8 @@ void slo_bench_end(struct slo_bench *sb);
 
 /* SERVER with a p99 in us, in its pool. */
 void slo_bench_server(struct slo_bench *sb, uint32_t p99_us);
+/* The same, outside the pools. */
+void slo_bench_solo(struct slo_bench *sb, uint32_t p99_us);
 /* Another latency program, of which no windows come. */
 void slo_bench_other(struct slo_bench *sb, uint32_t id, uint32_t pool, uint32_t p99_us);
 void slo_bench_batch(struct slo_bench *sb, uint32_t id, uint32_t pool, uint32_t weight);
@@ -48,6 +50,8 @@ void slo_bench_target(struct slo_bench *sb, uint32_t id, enum cot_target_kind ki
 		      uint32_t amount);
 /* What is said of it under this name: its value; 0: nothing is. */
 uint64_t slo_bench_fact(const struct slo_bench *sb, uint32_t id, const char *name);
+/* The text of that, or NULL. */
+const char *slo_bench_text(const struct slo_bench *sb, uint32_t id, const char *name);
 /* How much of its rate alone a batch program has now. */
 double slo_bench_rate(const struct slo_bench *sb, uint32_t id);
 /* `per_s` requests of `alone_us`. */

@@ -1,26 +1,6 @@
 /* What the policy `slo` decides, with requests that feel it. */
 #include "policy/policies.h"
-#include "policy/slo_bench.h"
-#include "test.h"
-
-#define MS COT_NS_PER_MS
-#define S  COT_NS_PER_S
-
-static struct slo_bench *sb;
-
-static int begin(void **state)
-{
-	(void)state;
-	sb = slo_bench_begin();
-	return 0;
-}
-
-static int end(void **state)
-{
-	(void)state;
-	slo_bench_end(sb);
-	return 0;
-}
+#include "policy/slo_suite.h"
 
 static void pools(uint32_t p99_us)
 {
@@ -133,6 +113,24 @@ static void test_a_stall_of_its_own(void **state)
 	sb->slowdown = stall;
 	slo_bench_run(sb, 13 * S);
 	assert_in_range(slo_bench_batch_end(sb), end - 16, end - 8);
+}
+
+/* Nor are batch programs in their pool kept in breaths for it before ten seconds have missed. */
+static void test_a_stall_of_its_own_in_pools(void **state)
+{
+	(void)state;
+	pools(2000);
+	sb->launches = 100;
+	sb->waits = 0.05;
+	slo_bench_run(sb, 30 * S);
+	bench_reset_times(sb->b);
+	sb->slowdown = stall;
+	slo_bench_run(sb, 8 * S);
+	assert_int_equal(sb->b->thawed_ns[BATCH_POOL], 8 * S);
+	/* What waits for the GPU, for 19 of its 20 ms, is helped. */
+	sb->waits = 19;
+	slo_bench_run(sb, 5 * S);
+	assert_in_range(sb->b->thawed_ns[BATCH_POOL], 8 * S, 12 * S);
 }
 
 /* The largest part that keeps the target is held for hours, and hardly ever left. */
@@ -375,8 +373,7 @@ static void test_latency_programs(void **state)
 	bench_run(sb->b, 1 * S);
 	assert_int_equal(part[SERVER].n, 0);
 	assert_int_equal(part[2].n, 0);
-	slo_bench_end(sb);
-	sb = slo_bench_begin();
+	begin_anew();
 	part = sb->b->part;
 	parts(2000);
 	slo_bench_other(sb, 2, LATENCY_POOL, 2000);
@@ -523,11 +520,29 @@ static void test_goes_on_where_slices_are_found(void **state)
 	assert_int_equal(sb->n_changes, 0);
 }
 
+/* As in another run of the host, with what one before has learned. */
+static void begin_with(const struct cot_lesson *lessons, uint32_t n)
+{
+	uint32_t i;
+
+	begin_anew();
+	for (i = 0; i < n; i++)
+		(void)bench_event(sb->b,
+				  (struct cot_event){.type = COT_EV_LESSON, .lesson = lessons[i]});
+}
+
+static void begin_again(void)
+{
+	struct cot_lesson lessons[COT_LESSONS_MAX];
+
+	begin_with(lessons, cot_sched_lessons(sb->b->sched, lessons));
+}
+
 /* What was good in one run is where the next one begins. */
 static void test_begins_with_what_was_learned(void **state)
 {
 	struct cot_lesson lessons[COT_LESSONS_MAX];
-	uint32_t n, i, before;
+	uint32_t n, before;
 
 	(void)state;
 	parts(1800);
@@ -535,38 +550,17 @@ static void test_begins_with_what_was_learned(void **state)
 	before = slo_bench_batch_end(sb);
 	n = cot_sched_lessons(sb->b->sched, lessons);
 	assert_true(n > 0);
-	slo_bench_end(sb);
-	sb = slo_bench_begin();
-	for (i = 0; i < n; i++)
-		(void)bench_event(sb->b,
-				  (struct cot_event){.type = COT_EV_LESSON, .lesson = lessons[i]});
+	begin_with(lessons, n);
 	parts(1800);
 	bench_run(sb->b, 100 * MS);
 	assert_int_equal(slo_bench_batch_end(sb), before);
 	/* Another target is another matter: safe, or as much as the time alone lets guess. */
 	for (before = 1400; before <= 4000; before += 2600) {
-		slo_bench_end(sb);
-		sb = slo_bench_begin();
-		for (i = 0; i < n; i++)
-			(void)bench_event(sb->b, (struct cot_event){.type = COT_EV_LESSON,
-								    .lesson = lessons[i]});
+		begin_with(lessons, n);
 		parts(before);
 		bench_run(sb->b, 100 * MS);
 		assert_int_equal(slo_bench_batch_end(sb), before == 1400 ? 32 : 56);
 	}
-}
-
-/* As in another run of the host. */
-static void begin_again(void)
-{
-	struct cot_lesson lessons[COT_LESSONS_MAX];
-	uint32_t n = cot_sched_lessons(sb->b->sched, lessons), i;
-
-	slo_bench_end(sb);
-	sb = slo_bench_begin();
-	for (i = 0; i < n; i++)
-		(void)bench_event(sb->b,
-				  (struct cot_event){.type = COT_EV_LESSON, .lesson = lessons[i]});
 }
 
 /* A time alone that is known is not measured again at once. */
@@ -606,147 +600,8 @@ static void test_learns_nothing_from_nothing(void **state)
 		assert_int_not_equal(lessons[i].kind, SLO_LESSON_MIX + SLO_POOLS);
 }
 
-/* ---- homes ---- */
-
-static enum cot_home home(enum cot_class cls, uint32_t id, uint32_t p99_us)
-{
-	struct cot_tenant_desc d = {
-		.cls = cls, .weight = 100, .gpu_mask = GPU0, .key = 0x1000 + id};
-
-	if (p99_us)
-		d.target = (struct cot_target){COT_TARGET_P99, p99_us};
-	return cot_sched_home(sb->b->sched, &d, NULL, 0);
-}
-
-static void test_home_of_the_first(void **state)
-{
-	(void)state;
-	assert_int_equal(home(COT_CLASS_LATENCY, SERVER, 2000), COT_HOME_CLASS);
-	assert_int_equal(home(COT_CLASS_BATCH, TRAIN, 0), COT_HOME_CLASS);
-	/* Nothing is known of the one that is there. */
-	slo_bench_server(sb, 2000);
-	assert_int_equal(home(COT_CLASS_BATCH, TRAIN, 0), COT_HOME_CLASS);
-}
-
-/* Its target is no longer than a few switches. */
-static void test_home_of_a_short_target(void **state)
-{
-	(void)state;
-	slo_bench_server(sb, 1000);
-	assert_int_equal(home(COT_CLASS_BATCH, TRAIN, 0), COT_HOME_LATENCY);
-	assert_int_equal(bench_leave(sb->b, SERVER), 0);
-	slo_bench_batch(sb, TRAIN, BATCH_POOL, 100);
-	assert_int_equal(home(COT_CLASS_LATENCY, SERVER, 1000), COT_HOME_BATCH);
-	assert_int_equal(home(COT_CLASS_LATENCY, SERVER, 1100), COT_HOME_CLASS);
-}
-
-/* 60 % of the time busy, by requests of 1 ms: pools would leave a fifth. */
-static void test_home_by_load(void **state)
-{
-	(void)state;
-	slo_bench_server(sb, 2500);
-	slo_bench_load(sb, 600, 1000);
-	slo_bench_run(sb, 30 * S);
-	assert_int_equal(home(COT_CLASS_BATCH, TRAIN, 0), COT_HOME_LATENCY);
-	/* 6 %: parts would give less. */
-	slo_bench_load(sb, 60, 1000);
-	slo_bench_run(sb, 30 * S);
-	assert_int_equal(home(COT_CLASS_BATCH, TRAIN, 0), COT_HOME_CLASS);
-}
-
-/* Requests wait for each other: at 60 % pools are too slow for 1.5 times alone, at 6 % they are
- * not. */
-static void test_home_by_target(void **state)
-{
-	(void)state;
-	slo_bench_server(sb, 1750);
-	slo_bench_load(sb, 600, 1000);
-	slo_bench_run(sb, 30 * S);
-	assert_int_equal(home(COT_CLASS_BATCH, TRAIN, 0), COT_HOME_LATENCY);
-	slo_bench_load(sb, 60, 1000);
-	slo_bench_run(sb, 30 * S);
-	assert_int_equal(home(COT_CLASS_BATCH, TRAIN, 0), COT_HOME_CLASS);
-}
-
-/* Where a batch program goes, if 300 requests of 1 ms with so many kernels each came in a second.
- */
-static enum cot_home home_by_launches(uint64_t n)
-{
-	slo_bench_end(sb);
-	sb = slo_bench_begin();
-	slo_bench_server(sb, 1450);
-	slo_bench_load(sb, 300, 1000);
-	sb->launches = n;
-	slo_bench_run(sb, 30 * S);
-	return home(COT_CLASS_BATCH, TRAIN, 0);
-}
-
-/* Kernel after kernel, it needs few SMs. */
-static void test_home_by_launches(void **state)
-{
-	(void)state;
-	assert_int_equal(home_by_launches(0), COT_HOME_CLASS);
-	assert_int_equal(home_by_launches(10), COT_HOME_CLASS);
-	assert_int_equal(home_by_launches(20), COT_HOME_LATENCY);
-	/* The target is below what was seen on parts. */
-	slo_bench_target(sb, SERVER, COT_TARGET_P99, 1300);
-	assert_int_equal(home(COT_CLASS_BATCH, TRAIN, 0), COT_HOME_CLASS);
-}
-
-static double so_much(const struct slo_bench *of)
-{
-	return of->load;
-}
-
-/* Where a batch program goes after a run in pools, in which requests took so much longer. */
-static enum cot_home home_after_pools(uint32_t p99_us, double longer)
-{
-	slo_bench_end(sb);
-	sb = slo_bench_begin();
-	slo_bench_server(sb, p99_us);
-	slo_bench_load(sb, 300, 1000);
-	slo_bench_run(sb, 30 * S);
-	assert_int_equal(home(COT_CLASS_BATCH, TRAIN, 0), COT_HOME_CLASS);
-	slo_bench_batch(sb, TRAIN, BATCH_POOL, 100);
-	sb->slowdown = so_much;
-	sb->load = longer;
-	slo_bench_run(sb, 90 * S);
-	assert_int_equal(bench_leave(sb->b, TRAIN), 0);
-	return home(COT_CLASS_BATCH, TRAIN, 0);
-}
-
-/* Where all is lost in pools, parts are tried if they could keep the target at all. */
-static void test_home_after_a_miss_by_far(void **state)
-{
-	(void)state;
-	assert_int_equal(home_after_pools(1600, 3), COT_HOME_LATENCY);
-	assert_int_equal(home_after_pools(1400, 3), COT_HOME_CLASS);
-	assert_int_equal(home_after_pools(1700, 2), COT_HOME_CLASS);
-}
-
-/* What pools were good for is given up for a guess only where requests need few SMs. */
-static void test_home_after_good_pools(void **state)
-{
-	(void)state;
-	assert_int_equal(home_after_pools(1700, 1.3), COT_HOME_CLASS);
-	sb->launches = 25;
-	slo_bench_run(sb, 30 * S);
-	assert_int_equal(home(COT_CLASS_BATCH, TRAIN, 0), COT_HOME_LATENCY);
-}
-
-/* Who comes later goes where its like are. */
-static void test_home_beside_others(void **state)
-{
-	(void)state;
-	slo_bench_server(sb, 2000);
-	slo_bench_batch(sb, TRAIN, LATENCY_POOL, 100);
-	assert_int_equal(home(COT_CLASS_BATCH, TRAIN + 1, 0), COT_HOME_LATENCY);
-	assert_int_equal(home(COT_CLASS_LATENCY, 2, 3000), COT_HOME_LATENCY);
-}
-
 int main(void)
 {
-#define SLO_TEST(f) cmocka_unit_test_setup_teardown(f, begin, end)
 	const struct CMUnitTest tests[] = {
 		SLO_TEST(test_begins_safe),
 		SLO_TEST(test_pools_give_what_the_target_allows),
@@ -755,6 +610,7 @@ int main(void)
 		SLO_TEST(test_a_stall_of_the_gpu),
 		SLO_TEST(test_a_stall_of_something),
 		SLO_TEST(test_a_stall_of_its_own),
+		SLO_TEST(test_a_stall_of_its_own_in_pools),
 		SLO_TEST(test_does_not_oscillate),
 		SLO_TEST(test_tries_a_cliff_ever_less),
 		SLO_TEST(test_settles_within_two_seconds),
@@ -777,14 +633,6 @@ int main(void)
 		SLO_TEST(test_begins_with_what_was_learned),
 		SLO_TEST(test_recalls_the_time_alone),
 		SLO_TEST(test_learns_nothing_from_nothing),
-		SLO_TEST(test_home_of_the_first),
-		SLO_TEST(test_home_of_a_short_target),
-		SLO_TEST(test_home_by_load),
-		SLO_TEST(test_home_by_target),
-		SLO_TEST(test_home_by_launches),
-		SLO_TEST(test_home_after_a_miss_by_far),
-		SLO_TEST(test_home_after_good_pools),
-		SLO_TEST(test_home_beside_others),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

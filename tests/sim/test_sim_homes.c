@@ -176,6 +176,28 @@ static void it_is_asked_when_they_register(void **state)
 	cot_sim_host_destroy(h);
 }
 
+/* A's kernels take half as long again in a pool, and as long as ever outside. */
+static void mps_costs(void **state)
+{
+	static struct sim_build b;
+	struct cot_sim_result in, out;
+	struct cot_sim_host *h;
+
+	(void)state;
+	build(&b);
+	b.sc.apps[A].pool_cost_pct = 50;
+	homes[0] = homes[1] = homes[2] = homes[3] = COT_HOME_ALONE;
+	h = play_with(&b, &sender);
+	cot_sim_result(cot_sim_host_sim(h), &out);
+	cot_sim_host_destroy(h);
+	homes[0] = COT_HOME_LATENCY;
+	h = play_with(&b, &sender);
+	cot_sim_result(cot_sim_host_sim(h), &in);
+	cot_sim_host_destroy(h);
+	assert_true(in.apps[A].runs < out.apps[A].runs);
+	assert_true(in.apps[A].runs * 2 > out.apps[A].runs);
+}
+
 static void a_user_decides_and_one_pool_is_one(void **state)
 {
 	static struct sim_build b;
@@ -261,6 +283,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(programs_go_where_the_policy_says),
 		cmocka_unit_test(it_is_asked_when_they_register),
+		cmocka_unit_test(mps_costs),
 		cmocka_unit_test(a_user_decides_and_one_pool_is_one),
 		cmocka_unit_test(what_one_learned_the_next_one_knows),
 	};

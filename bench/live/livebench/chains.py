@@ -1,4 +1,5 @@
 """Programs of chain.py under one daemon of ours, on the machine's GPUs or on emulated ones."""
+import argparse
 import json
 import os
 import shutil
@@ -133,6 +134,17 @@ class Daemon(Cotenant):
         if not process.wait_for(lambda: all(p.is_ready() for p in programs), READY_S, 0.02):
             late = next(p for p in programs if not p.is_ready())
             raise Failed(f"{late.name} does not begin: {process.tail(late.log)} {process.tail(self.log)}")
+
+
+def some_of(known, what):
+    """The type of an option that names some of these, with commas between them."""
+    def names(text):
+        chosen = [name for name in text.split(",") if name]
+        for name in chosen:
+            if name not in known:
+                raise argparse.ArgumentTypeError(f"there is no {what} '{name}'; expected {', '.join(known)}")
+        return chosen
+    return names
 
 
 def options(parser, name):

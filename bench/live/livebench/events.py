@@ -85,6 +85,11 @@ def open_loop(events, begin, end, raw=True):
     return out
 
 
+def arrivals(events, begin, end):
+    """When those of the window came, in hundredths of a millisecond from its begin; packed, in the order of raw_100ns."""
+    return pack([(e[0] - begin) // 10_000 for e in events if begin <= e[0] < end])
+
+
 def ran_through(events, begin, end):
     """Which part of the window a batch program was at work in: its iterations follow each other."""
     covered, last = 0, begin

@@ -12,6 +12,7 @@ from .mixes import AIMED, FIXED, LEARNED, MIXES, SLO, STEPS_FACTOR, TOPOLOGIES
 
 CLOSE = 0.95  # of the best fixed arrangement
 STEP_S = 0.1  # how exactly it is told when a trial has settled
+SOON_S = 2    # in which it should have
 
 
 def good_windows(cells, mix=None):
@@ -106,27 +107,30 @@ def next_topology(text):
 # ---- one arrangement at one load ----
 
 def _figures(cell, window, known):
-    """p99s in order of the latency programs, from arrival and of service, and what each batch program gets."""
-    p99, service, parts = {}, {}, []
+    """p99s in order of the latency programs, from arrival and of service, what each batch program gets, and how
+    many requests the latency program had that had fewest."""
+    p99, service, parts, requests = {}, {}, [], []
     for name, figures in window.get("programs", {}).items():
         tenant = cell["tenants"].get(name)
         if not tenant:
             continue
         if tenant["role"] == "latency":
             p99[name], service[name] = figures.get("p99_us"), figures.get("service_p99_us")
+            requests.append(figures.get("n", 0))
         else:
             alone = known.rate(tenant["spec"])
             parts.append(figures["rate"] / alone if alone else None)
-    return p99, service, parts
+    return p99, service, parts, min(requests, default=0)
 
 
 def _merge(found):
-    """Repeats of one arrangement: medians."""
-    names = list(found[0][0])
-    p99 = {name: _median([p[name] for p, _, _ in found]) for name in names}
-    service = {name: _median([s[name] for _, s, _ in found]) for name in names}
-    parts = [statistics.median([parts[i] for _, _, parts in found]) for i in range(len(found[0][2]))]
-    return {"p99_us": p99, "service_p99_us": service, "parts": parts, "sum": sum(parts), "n": len(found)}
+    """Repeats of one arrangement: medians, and all of their requests."""
+    p99s, services, shares, requests = zip(*found)
+    names = list(p99s[0])
+    parts = [statistics.median(of_one) for of_one in zip(*shares)]
+    return {"p99_us": {name: _median([p[name] for p in p99s]) for name in names},
+            "service_p99_us": {name: _median([s[name] for s in services]) for name in names},
+            "parts": parts, "sum": sum(parts), "n": len(found), "requests": sum(requests)}
 
 
 def arrangements(cells, mix, beside, load, factor, known):
@@ -136,9 +140,9 @@ def arrangements(cells, mix, beside, load, factor, known):
         if window["way"] == "alone" or "changes" in window or window["load"] != load or \
                 window["factor"] not in (0, factor) or tuple(window["beside"]) != beside:
             continue
-        p99, service, parts = _figures(cell, window, known)
+        figures = p99, _, parts, _ = _figures(cell, window, known)
         if p99 and parts and None not in parts:
-            found.setdefault(window["way"], []).append((p99, service, parts))
+            found.setdefault(window["way"], []).append(figures)
     return {way: _merge(found[way]) for way in (*FIXED, *AIMED) if way in found}
 
 
@@ -241,7 +245,9 @@ def means_in_turn(cases):
     return {key: {"arrival": _mean([_over(row["p99_us"], case["alone_p99_us"]) for case, row in rows]),
                   "service": _mean([_over(row["service_p99_us"], case["alone_service_p99_us"]) for case, row in rows]),
                   "batch": _mean([row["sum"] for _, row in rows]),
-                  "n": len(rows), "kept": sum(row["kept"] for _, row in rows)} for key, rows in found.items()}
+                  "n": len(rows), "kept": sum(row["kept"] for _, row in rows),
+                  "seeds": min(row["n"] for _, row in rows), "requests": min(row["requests"] for _, row in rows)}
+            for key, rows in found.items()}
 
 
 def _over(values, alone):
@@ -270,13 +276,16 @@ def settled_s(arrivals_s, over, begin_s, end_s):
 def _step_rows(window, figures, target_us):
     arrivals = [at / 1e5 for at in events.unpack(figures["raw_at_10us"])]
     over = [t / 10 > target_us for t in events.unpack(figures["raw_100ns"])]
-    changes = [((c["at_ns"] - window["t0_ns"]) / 1e9, c["what"]) for c in window["changes"]]
-    ends = [at for at, _ in changes[1:]] + [(window["t1_ns"] - window["t0_ns"]) / 1e9]
-    return [{"what": what, "begin_s": begin, "end_s": end,
-             "n": sum(begin <= at < end for at in arrivals),
-             "missed": sum(m for at, m in zip(arrivals, over) if begin <= at < end),
-             "settled_s": settled_s(arrivals, over, begin, end)}
-            for (begin, what), end in zip(changes, ends)]
+    changes = [((c["at_ns"] - window["t0_ns"]) / 1e9, c["what"], c.get("burst", False)) for c in window["changes"]]
+    ends = [at for at, _, _ in changes[1:]] + [(window["t1_ns"] - window["t0_ns"]) / 1e9]
+    rows = []
+    for i, (begin, what, burst) in enumerate(changes):
+        end = ends[min(i + burst, len(ends) - 1)]  # a burst, and what follows it
+        rows.append({"what": what, "begin_s": begin, "end_s": end,
+                     "n": sum(begin <= at < end for at in arrivals),
+                     "missed": sum(m for at, m in zip(arrivals, over) if begin <= at < end),
+                     "settled_s": settled_s(arrivals, over, begin, end)})
+    return rows
 
 
 def make_steps(cells):
@@ -293,3 +302,18 @@ def make_steps(cells):
                                "label": window["label"], "start": cell["start"], "target_us": target_us,
                                "rows": _step_rows(window, figures, target_us)})
     return trials
+
+
+def settled_soon(trials):
+    """(mix, way) -> (in how many changes all programs had settled in time, how many changes)"""
+    worst = {}
+    for trial in trials:
+        for row in trial["rows"]:
+            late = row["settled_s"] is None or row["settled_s"] > SOON_S
+            key = trial["mix"], trial["way"], trial["start"], row["what"]
+            worst[key] = worst.get(key, False) or late
+    found = {}
+    for (mix, way, _, _), late in worst.items():
+        soon, n = found.get((mix, way), (0, 0))
+        found[mix, way] = soon + (not late), n + 1
+    return found

@@ -108,6 +108,9 @@ class Runner:
             way.command(command)
         return way.deal(window.deal, tenants) if window.deal else None
 
+    def _pass(self, _window, seconds, _way, _out):
+        time.sleep(seconds)
+
     def _window(self, window, seconds, way, tenants):
         wanted = self._prepare(window, way, tenants)
         time.sleep(window.settle_s)
@@ -115,7 +118,7 @@ class Runner:
         before = way.look() if window.deal else None
         cpu = way.cpu_s()
         out["t0_ns"] = time.monotonic_ns()
-        time.sleep(seconds)
+        self._pass(window, seconds, way, out)
         out["t1_ns"] = time.monotonic_ns()
         if cpu is not None:
             out["daemon_cpu"] = ((way.cpu_s() or cpu) - cpu) / seconds

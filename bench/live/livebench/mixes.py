@@ -53,11 +53,11 @@ MIXES = [
         ("resnet-train", "bert-train"), more="gemm"),
     Mix("t3", "GPT decoder; memory copies by a kernel", ("gpt@open",), ("copy",), more="gemm"),
     Mix("t4", "ResNet-50 and BERT graphs; GEMM, ResNet-50 training",
-        ("resnet-graph@open", "bert-graph@open"), ("gemm", "resnet-train")),
+        ("resnet-graph@open", "bert-graph@open"), ("gemm", "resnet-train"), more="copy"),
     Mix("t5", "ResNet-50 eager; ResNet-50 training, BERT training, JAX training, memory copies",
-        ("resnet-eager@open",), ("resnet-train", "bert-train", "jax-train", "copy")),
+        ("resnet-eager@open",), ("resnet-train", "bert-train", "jax-train", "copy"), more="gemm"),
     Mix("t6", "100 us requests, ResNet-50 graph, GPT decoder; 40 ms-kernel program, JAX training",
-        ("req@open", "resnet-graph@open", "gpt@open"), ("hog", "jax-train")),
+        ("req@open", "resnet-graph@open", "gpt@open"), ("hog", "jax-train"), more="copy"),
     Mix("c1", "100 us requests; 40 ms-kernel program (no PyTorch)", ("req@open",), ("hog",),
         more="copy"),
     Mix("bert", "BERT graph, load 0.5; six trainings, one at a time", ("bert-graph@open",), TRAININGS,
@@ -75,7 +75,7 @@ class Step(Window):
     load: float = 0    # of all latency programs together, each as much; 0: no request comes
     factor: float = 0  # the target, times the p99 alone; 0: none is stated
     policy: str = ""   # that the daemon is to have
-    draw: int = 0      # which arrivals: how often the window has been measured before
+    draw: int = 0      # which arrivals: how often the window was measured before
 
 
 @dataclass(frozen=True)
@@ -86,16 +86,17 @@ class Change:
     seconds: float
     comes: bool = False  # one more batch program starts
     goes: bool = False   # it ends
+    burst: bool = False  # too short to settle in: what follows is looked at as well
 
 
 CHANGES = (Change("load 10 %", 0.1, 6), Change("load 60 %", 0.6, 10), Change("load 10 % again", 0.1, 6),
            Change("a batch program starts", 0.1, 8, comes=True),
            Change("it ends", 0.1, 6, goes=True),
-           Change("a burst of half a second", 0.9, 0.5), Change("load 10 % after the burst", 0.1, 5))
+           Change("a burst of half a second", 0.9, 0.5, burst=True), Change("load 10 % after the burst", 0.1, 5))
 STEPS_FACTOR, STEPS_LOAD = 1.5, 0.6  # the one target of the trial: times alone at this load
 STEPS_WAYS = ("slo", "pools", "parts64")
 LOAD_CHANGES = 3  # the first of them change the load and nothing else
-TOPOLOGIES = ("pools", "parts")
+TOPOLOGIES = ("pools", "parts", "solo", "rotate")
 LOW = 0.3         # at loads below, few requests come
 MORE_START_S = 8.0
 
@@ -163,22 +164,27 @@ class Maker:
         usual = self.options.fixed_seconds or self.options.seconds
         return self.options.low_seconds or usual if load < LOW else usual
 
+    def _seeds(self, windows):
+        """Each as often as there are to be seeds; what changes with a window has settled when it comes again."""
+        return [(replace(step, draw=draw, settle_s=step.settle_s if not draw else SETTLE_S), seconds)
+                for step, seconds in windows for draw in range(self.options.seeds)]
+
     def _sides(self, share=100, batch=None):
         """The names of the batch programs of each case."""
         names = [shared_name(f"B{i + 1}", share) for i in range(len(batch or self.mix.batch))]
         return [(name,) for name in names] if self.mix.in_turn else [tuple(names)]
 
     def _windows(self, way, share=100, batch=None, **more):
-        return [self.step(way, load, self.latency + side, **more)
-                for side in self._sides(share, batch) for load in self.loads]
+        return self._seeds([self.step(way, load, self.latency + side, **more)
+                            for side in self._sides(share, batch) for load in self.loads])
 
     def alone(self, end="", batch=None):
         batch = self.mix.batch if batch is None else batch
         windows = [self.step("alone", 0, (f"B{i + 1}",), BATCH_ALONE_S, label=f"alone:B{i + 1}")
                    for i in range(len(batch))]
         for load in self.loads if not end else ():
-            windows += [self.step("alone", load, (name,), self.options.seconds,
-                                  label=f"alone:{name}@{load:g}") for name in self.latency]
+            windows += self._seeds([self.step("alone", load, (name,), self.options.seconds,
+                                              label=f"alone:{name}@{load:g}") for name in self.latency])
         windows += self._windows("timeslice", batch=batch, policy="timeslice")
         windows += self._windows("rotate", batch=batch, policy="rotate")
         return self._start(f"alone{end}", "alone", windows, batch)
@@ -205,11 +211,12 @@ class Maker:
         """All targets in one start. What it learned in each window says for which topology a later one would be;
         one of a mix whose batch programs come in turn has the topology that the first target gets."""
         for name, batch in self._one_by_one(way):
-            windows = [self.step(way, load, self.latency + self._sides(batch=batch)[0], self.options.seconds,
-                                 factor=factor, settle_s=self.options.settle)
-                       for load in self.loads for factor in self.factors]
+            windows = self._seeds([self.step(way, load, self.latency + self._sides(batch=batch)[0], self.options.seconds,
+                                             factor=factor, settle_s=self.options.settle)
+                                   for load in self.loads for factor in self.factors])
             if way != LEARNED or self.mix.in_turn:
-                yield self._start(name, SOLO if way == SOLO else "slo", windows, batch, later=way != LEARNED,
+                later = way != LEARNED and not self.options.given
+                yield self._start(name, SOLO if way == SOLO else "slo", windows, batch, later=later,
                                   learned=way == LEARNED)
                 continue
             for topology in TOPOLOGIES:

@@ -13,7 +13,7 @@ import tempfile
 import time
 from dataclasses import dataclass, replace
 
-from . import judge, process, steer
+from . import events, judge, process, steer
 from .mixes import Maker, Mix, Start, Step
 from .mixes import estimate_s as estimate_start_s
 from .process import Failed
@@ -26,9 +26,10 @@ POLICIES = (*IN_ONE, SLO)
 # Beside all; what tells less comes after all of these, in starts of its own
 FIRST = ("laius", "baymax", "mps-priority")
 # And as what they are profiled: asked by themselves, nearly all the time. The first of each kind first: PyTorch with a
-# CUDA graph for each request, CUDA with PTX, PyTorch launch by launch.
-SERVICES = {"resnet-graph": "resnet-graph@busy", "req": "req@300us", "gpt": "gpt@busy", "bert-graph": "bert-graph@busy",
-            "resnet-eager": "resnet-eager@busy", "req-graph": "req-graph"}
+# CUDA graph for each request, CUDA with PTX, PyTorch launch by launch. What takes its time on the CPU is asked as often as
+# later, in the mean: a process that has slept launches more slowly.
+SERVICES = {"resnet-graph": "resnet-graph@busy", "req": "req@300us", "gpt": "gpt@medium", "bert-graph": "bert-graph@busy",
+            "resnet-eager": "resnet-eager@medium", "req-graph": "req-graph"}
 # What computes, what moves memory, then trainings.
 BATCH = ("gemm", "copy", "resnet-train", "bert-train", "gpt2-train", "jax-train", "whisper-train", "pegasus-train")
 SIZED, SIZED_OF = "req-sizes", "req"  # a service whose requests have sizes; profiled where that one is measured
@@ -37,6 +38,7 @@ BASE = "base"          # a program alone, in the same MPS server, with all SMs: 
 OVERHEAD = "over"      # a program alone, under the policy
 ROWS = "rows"          # the group of all starts but those that profile
 KNOW = "know"          # and of those
+ASK_WHY_S = 0.6        # in windows of a pair
 PROFILE_S = 4.0        # of a program on one size of part
 PROFILE_LIMIT_S = 400
 # What a way gives each of the two programs at work, where the policy would count those that are not.
@@ -256,6 +258,22 @@ class Runner(steer.Steered):
             way.command(f"{tenant.name} --sms {window.share if window.share and tenant.name in window.active else 'none'}")
         return super()._prepare(window, way, tenants)
 
+    def _pass(self, window, seconds, way, out):
+        """What the policy says meanwhile, too: one answer at the end of a window is chance."""
+        if not window.policy or window.way == BASE:
+            super()._pass(window, seconds, way, out)
+            return
+        end = time.monotonic() + seconds
+        names = sorted({*window.active, *(name for name, program in self.cell.tenants() if program.role == "batch")})
+        out["said"] = []
+        while (left := end - time.monotonic()) > ASK_WHY_S:
+            time.sleep(ASK_WHY_S)
+            out["said"].append({"at_ns": time.monotonic_ns(), **{name: way.explain(name) for name in names}})
+        time.sleep(max(0, left))
+
+    def _figures(self, tenant, all_events, begin, end):
+        return {**super()._figures(tenant, all_events, begin, end), **_raw(tenant, all_events, begin, end)}
+
     def _say(self, out, window, way, tenants):
         out = super()._say(out, window, way, tenants)
         if window.policy:
@@ -271,6 +289,14 @@ class Runner(steer.Steered):
                       if (text := stray(tenant, window))]
             if strays:
                 window["problems"] = window.get("problems", []) + strays
+
+
+def _raw(tenant, all_events, begin, end):
+    """When each request came, and how long it then waited for those before; of a batch program, when each piece of
+    work began and how long it took."""
+    name = "raw_wait_100ns" if tenant.program.role == "latency" else "raw_100ns"
+    return {"raw_at_10us": events.arrivals(all_events, begin, end),
+            name: events.pack([min(events.NEVER, max(0, e[1] - e[0]) // 100) for e in all_events if begin <= e[0] < end])}
 
 
 def stray(tenant, window):

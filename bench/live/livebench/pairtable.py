@@ -143,11 +143,11 @@ def _predictors(cells):
 
 # ---- overhead ----
 
-def _figure(cell, window):
+def _figure(cell, window, key="p50_us"):
     """What a program alone needs, and its spec: the median of a request, or the time of an iteration."""
     name, spec = _named(cell, window, "latency")
     if name:
-        return window["programs"][name].get("p50_us"), spec
+        return window["programs"][name].get(key), spec
     name, spec = _named(cell, window, "batch")
     rate = window["programs"][name].get("rate") if name else None
     return 1 / rate if rate else None, spec
@@ -159,21 +159,33 @@ def _alone_figure(cells, spec, load):
     return statistics.median(found) if found else None
 
 
+def _of_policy(cell, window, key="p50_us"):
+    """How much longer it takes than in the same start with MPS and parts, but without the policy."""
+    under, spec = _figure(cell, window, key)
+    base = next((figure for c, w in judge.good_windows([cell]) if w["way"] == BASE and w["load"] == window["load"]
+                 for figure, own in (_figure(c, w, key),) if own == spec and figure), None)
+    return under / base - 1 if under and base else None
+
+
+def _mean_of_known(values):
+    known = [value for value in values if value is not None]
+    return statistics.fmean(known) if known else None
+
+
 def _overhead(cells):
     """Of a program alone under the policy: how much longer it takes than where it has the GPU for itself, and which part
-    of that is the policy's, for it has MPS and parts with the policy `parts`, too."""
-    rows = []
+    of that is the policy's, for it has MPS and parts with the policy `parts`, too; of services also without the time in
+    their own queue. In the mean of the starts in which that was measured."""
+    found = {}
     for cell, window in judge.good_windows(cells):
-        if window["way"] != OVERHEAD:
-            continue
-        under, spec = _figure(cell, window)
-        base = next((figure for c, w in judge.good_windows([cell]) if w["way"] == BASE and w["load"] == window["load"]
-                     for figure, own in (_figure(c, w),) if own == spec and figure), None)
-        alone = _alone_figure(cells, spec, window["load"])
-        if under and (alone or base):
-            rows.append({"program": _service(spec), "cost": under / alone - 1 if alone else None,
-                         "of_policy": under / base - 1 if base else None})
-    return rows
+        under, spec = _figure(cell, window) if window["way"] == OVERHEAD else (None, None)
+        alone = _alone_figure(cells, spec, window["load"]) if under else None
+        if under:
+            found.setdefault(_service(spec), []).append({
+                "cost": under / alone - 1 if alone else None, "of_policy": _of_policy(cell, window),
+                "of_service": _of_policy(cell, window, "service_p50_us") if window["load"] else None})
+    return [{"program": program, "n": len(own), **{key: _mean_of_known(o[key] for o in own) for key in own[0]}}
+            for program, own in sorted(found.items())]
 
 
 def make(cells):
@@ -254,7 +266,8 @@ def markdown(result):
             ["predicted by", "drawn at random", "worst", "by inputs", "worst"],
             [[r["by"], *(f"{r[k]:.1f} %" for k in ("random", "random_worst", "by_input", "by_input_worst"))]
              for r in result["predictors"]])
-    text += "\n## Overhead\n\n" + _table(["program alone", "costs", "of it the policy"], [
-        [r["program"], *("-" if r[key] is None else f"{100 * r[key]:.1f} %" for key in ("cost", "of_policy"))]
-        for r in result["overhead"]])
+    text += "\n## Overhead\n\nIn the mean of the starts. Without its queue: the time from when the program takes up a request.\n\n"
+    text += _table(["program alone", "starts", "costs", "of it the policy", "the same without its queue"], [
+        [r["program"], str(r["n"]), *("-" if r[key] is None else f"{100 * r[key]:.1f} %"
+                                      for key in ("cost", "of_policy", "of_service"))] for r in result["overhead"]])
     return text

@@ -63,7 +63,7 @@ def parser(description, seconds, out):
     p.add_argument("--gpu", metavar="N", help="on this one alone, an index or a UUID: two runs on two GPUs may go on at the "
                    "same time, each with its own --out; default: CUDA_VISIBLE_DEVICES, or the first")
     p.add_argument("--dry-run", action="store_true", help="stand-ins instead of programs and GPU")
-    p.set_defaults(smoke=False)
+    p.set_defaults(smoke=False, seeds=1)
     return p
 
 

@@ -182,7 +182,8 @@ class Steered(measure.Runner):
         for i, change in enumerate(self.cell.changes):
             if quiet and (change.comes or change.goes):
                 continue
-            out["changes"].append({"what": change.what, "at_ns": time.monotonic_ns(), "load": change.load})
+            out["changes"].append({"what": change.what, "at_ns": time.monotonic_ns(), "load": change.load,
+                                   **({"burst": True} if change.burst else {})})
             self._ask(change.load, out["active"], window.draw, not i)
             if change.comes:
                 more = self._one_more(way, tenants)
@@ -263,9 +264,7 @@ def _note_arrivals(window, tenants):
     for tenant in tenants:
         figures = window["programs"].get(tenant.name, {})
         if "raw_100ns" in figures:
-            figures["raw_at_10us"] = events.pack([
-                (e[0] - window["t0_ns"]) // 10_000 for e in tenant.events
-                if window["t0_ns"] <= e[0] < window["t1_ns"]])
+            figures["raw_at_10us"] = events.arrivals(tenant.events, window["t0_ns"], window["t1_ns"])
 
 
 def _arrangement(look):

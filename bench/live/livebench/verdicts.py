@@ -3,7 +3,7 @@ import math
 
 from . import control, curves, events, judge
 from .judge import IN_TURN, name_of
-from .mixes import AIMED, FIXED, LEARNED, MIX_OF, MIXES, SLO, SLOWDOWN, SMQOS, SOLO, TRIAL_MIX
+from .mixes import AIMED, CHANGES, FIXED, LEARNED, MIX_OF, MIXES, SLO, SLOWDOWN, SMQOS, SOLO, TRIAL_MIX
 from .report import table
 from .svg import COLOURS, Page
 
@@ -88,11 +88,11 @@ def _summary(summary, way):
 def _means(cases):
     """A row for each way and target, over all batch programs that came in turn."""
     rows = [[f"{mix} at {load:g}, {factor:g}x", way, f"{m['kept']} of {m['n']}", _number(m["arrival"]),
-             _number(m["service"]), _number(m["batch"])]
+             _number(m["service"]), _number(m["batch"]), m["requests"], m["seeds"]]
             for (mix, load, way, factor), m in judge.means_in_turn(cases).items()]
     return ("Means over the batch programs. Tally's own p99 is one of service: it leaves out how long requests wait.\n\n"
             + table(["case", "way", "keeps the target beside", "p99 / alone, from arrival", "p99 / alone, of service",
-                     "batch rate"], sorted(rows)))
+                     "batch rate", "requests, at least", "seeds"], sorted(rows)))
 
 
 def _facts(text):
@@ -115,6 +115,10 @@ def _explained(cells):
 
 def _steps(trials):
     parts = []
+    if trials:
+        body = [[mix, way, f"{soon} of {n}"] for (mix, way), (soon, n) in judge.settled_soon(trials).items()]
+        parts.append(f"### Changes of load and programs: all settled within {judge.SOON_S} s\n\n"
+                     + table(["mix", "way", "changes"], body))
     for trial in trials:
         body = [[r["what"], _number(r["begin_s"], 1), r["n"], r["missed"],
                  "-" if r["settled_s"] is None else f"{r['settled_s']:.1f}"] for r in trial["rows"]]
@@ -132,7 +136,16 @@ def _not_as_wanted(cells):
     return ["### Parts that were others\n\n" + "\n".join(lines)] if lines else []
 
 
-def _gaps(cases):
+def _steps_missing(mix, trials):
+    """Of the trial with steps: which changes nobody measured with the policy."""
+    for way in (SLO, LEARNED):
+        seen = {row["what"] for t in trials if (t["mix"], t["way"]) == (mix.name, way) for row in t["rows"]}
+        missing = [c.what for c in CHANGES if c.what not in seen]
+        if mix.more and missing:
+            yield f"steps of {way}" + (f" ({', '.join(missing)})" if seen else "")
+
+
+def _gaps(cases, trials):
     """What the mixes have and nobody measured."""
     lines = []
     for mix in MIXES:
@@ -144,10 +157,12 @@ def _gaps(cases):
             continue
         loads = [x for x in mix.loads if x not in {c["load"] for c in own}]
         fixed = {w for c in own for w in c["fixed_missing"]}
-        aimed = [f"{c['load']:g} {c['factor']:g}x" for c in own if SLO not in c["ways"]]
         parts = [f"loads {', '.join(f'{x:g}' for x in loads)}"] if loads else []
         parts += [f"{w} in some cases" for w in FIXED if w in fixed]
-        parts += [f"slo at {', '.join(dict.fromkeys(aimed))}"] if aimed else []
+        for way in (SLO, LEARNED):
+            aimed = [f"{c['load']:g} {c['factor']:g}x" for c in own if way not in c["ways"]]
+            parts += [f"{way} at {', '.join(dict.fromkeys(aimed))}"] if aimed else []
+        parts += _steps_missing(mix, trials)
         if parts:
             lines.append(f"- {mix.name}: {'; '.join(parts)}")
     return ["### No time for\n\n" + "\n".join(lines)] if lines else []
@@ -169,7 +184,7 @@ def markdown(result, cells):
             ", ".join(str(facts.get(k)) for k in ("gpu", "driver", "cuda", "torch", "cotenant")
                       if facts.get(k)) + ". Merged from:", "",
             *(f"- {r['date']}, commit {r['commit'] or 'not given'}: `{r['command']}`"
-              for r in result["runs"] or [facts]), "",
+              for r in result["runs"] or [facts] if r.get("date")), "",
             "A p99 is from arrival to answer, of open-loop Poisson arrivals that are the same in all ways; a "
             "target is a multiple of the p99 alone at the same load. `sum`: the batch programs' rates, each in "
             "parts of its rate alone."]
@@ -184,7 +199,7 @@ def markdown(result, cells):
                                  + _summary(judge.summary(some, way), way))
             parts.append("### The fixed arrangements\n\n" + _fixed(some))
     parts += _steps(result["steps"]) + _explained(cells) + _not_as_wanted(cells) + _left_out(cells) + \
-        _gaps(cases)
+        _gaps(cases, result["steps"])
     return "\n".join(head) + "\n\n" + "\n".join(mixes) + "\n\n" + "\n\n".join(parts) + "\n"
 
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -25,13 +26,15 @@ static bool worked(CUresult rc, const char *call)
 
 int cot_backend_page_make(struct backend *b, struct cot_backend_page **ret, CUdeviceptr *ret_on_gpu)
 {
-	int fd = memfd_create("cotenant-backend", MFD_CLOEXEC);
+	int fd = memfd_create("cotenant-backend", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	size_t bytes = COT_BACKEND_PAGE_BYTES;
 	void *p = MAP_FAILED;
 
 	if (fd < 0)
 		return -1;
-	if (!ftruncate(fd, (off_t)bytes))
+	/* What a program makes smaller would end the backend when it looks there. */
+	if (!ftruncate(fd, (off_t)bytes) &&
+	    !fcntl(fd, F_ADD_SEALS, F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL))
 		p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (p == MAP_FAILED) {
 		close(fd);
@@ -207,6 +210,26 @@ static bool reserve(struct backend *b, struct backend_client *c)
 	return true;
 }
 
+/* Each has its own: what is done to it, such as a value that lets the next write wait, concerns no
+ * other. We read none, since a read may wait as well. */
+static bool make_wake(struct backend *b, struct backend_client *c)
+{
+	struct epoll_event event = {.events = EPOLLIN | EPOLLET, .data.ptr = b};
+
+	c->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	return c->wake >= 0 && !epoll_ctl(b->epoll, EPOLL_CTL_ADD, c->wake, &event);
+}
+
+/* The program may have it still, so that closing it is not enough. */
+static void end_wake(struct backend *b, struct backend_client *c)
+{
+	if (c->wake < 0)
+		return;
+	(void)epoll_ctl(b->epoll, EPOLL_CTL_DEL, c->wake, NULL);
+	close(c->wake);
+	c->wake = -1;
+}
+
 static bool send_welcome(struct backend *b, struct backend_client *c, int page)
 {
 	struct cot_backend_message m = {
@@ -223,7 +246,7 @@ static bool send_welcome(struct backend *b, struct backend_client *c, int page)
 				.msg_iovlen = 1,
 				.msg_control = control.bytes,
 				.msg_controllen = sizeof(control.bytes)};
-	const int fds[FDS_MAX] = {page, b->wake};
+	const int fds[FDS_MAX] = {page, c->wake};
 	struct cmsghdr *head = CMSG_FIRSTHDR(&packet);
 
 	head->cmsg_level = SOL_SOCKET;
@@ -253,7 +276,7 @@ static bool welcome(struct backend *b, struct backend_client *c,
 		c->page = NULL;
 		return false;
 	}
-	sent = send_welcome(b, c, page);
+	sent = make_wake(b, c) && send_welcome(b, c, page);
 	close(page);
 	if (!sent)
 		return false;
@@ -352,6 +375,7 @@ void cot_backend_client_leave(struct backend *b, struct backend_client *c)
 		backend_say("program %d has left", c->pid);
 	cot_gather_forget(&b->gather, (uint32_t)(c - b->clients));
 	close(c->fd); /* and with it leaves the epoll */
+	end_wake(b, c);
 	c->fd = -1;
 	c->welcome = false;
 	c->gone = true;
@@ -370,7 +394,7 @@ static void clear(struct backend *b, struct backend_client *c)
 		munmap(c->page, COT_BACKEND_PAGE_BYTES);
 	}
 	memset(c, 0, sizeof(*c));
-	c->fd = -1;
+	c->fd = c->wake = -1;
 	c->reserved = reserved;
 }
 

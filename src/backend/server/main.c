@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/eventfd.h>
 #include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -190,14 +189,10 @@ static int listen_at(struct backend *b, const char *path, struct cot_error *err)
 
 static int watch(struct backend *b, struct cot_error *err)
 {
-	struct epoll_event listener = {.events = EPOLLIN, .data.ptr = &b->listener},
-			   wake = {.events = EPOLLIN, .data.ptr = &b->wake};
+	struct epoll_event listener = {.events = EPOLLIN, .data.ptr = &b->listener};
 
 	b->epoll = epoll_create1(EPOLL_CLOEXEC);
-	b->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (b->epoll < 0 || b->wake < 0 ||
-	    epoll_ctl(b->epoll, EPOLL_CTL_ADD, b->listener, &listener) ||
-	    epoll_ctl(b->epoll, EPOLL_CTL_ADD, b->wake, &wake))
+	if (b->epoll < 0 || epoll_ctl(b->epoll, EPOLL_CTL_ADD, b->listener, &listener))
 		return cot_error_set(err, -errno, "cannot wait for programs: %s", strerror(errno));
 	return 0;
 }
@@ -281,7 +276,7 @@ int main(int argc, char **argv)
 	b.always = a.always;
 	b.pool = pool ? pool : "";
 	for (i = 0; i < COT_BACKEND_CLIENTS; i++)
-		b.clients[i].fd = -1;
+		b.clients[i].fd = b.clients[i].wake = -1;
 	if (a.detach) {
 		ready = detach();
 		send_output(a.log);

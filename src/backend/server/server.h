@@ -58,6 +58,7 @@ struct backend_client {
 	bool welcome; /* it has said who it is */
 	bool gone;    /* its work is still to end */
 	bool reserved;
+	int wake; /* it is rung when a launch is there while we sleep; -1: none */
 	int pid;
 	uint64_t since_ns; /* that it is connected */
 	struct cot_backend_page *page;
@@ -80,7 +81,7 @@ struct backend {
 	const char *pool;
 	uint64_t window_ns, idle_ns;
 	bool always;
-	int listener, epoll, wake;
+	int listener, epoll;
 	struct cot_backend_page *own; /* `done` counts the backend's numbers */
 	CUdeviceptr own_on_gpu;
 	uint64_t number;

@@ -49,9 +49,15 @@ static CUresult take_fatbin(const void *data, size_t n, struct cot_emu_code *ret
 			    struct cot_error *err)
 {
 	struct cot_fatbin_entry entry;
-	int rc = cot_fatbin_choose(data, n, cot_emu_device_target(),
-				   cot_emu_config_quirk("any-ptx"), &entry, err);
+	bool any = cot_emu_config_quirk("any-ptx");
+	int rc = cot_fatbin_choose(data, n, cot_emu_device_target(), any, &entry, err);
 
+	if (rc == -ENOENT && !any) {
+		struct cot_error inner = *err;
+
+		(void)cot_error_set(err, rc, "%s; COTENANT_EMU_QUIRKS=any-ptx takes newer PTX",
+				    inner.text);
+	}
 	if (!rc)
 		rc = cot_fatbin_text(&entry, &ret_code->text, &ret_code->length, err);
 	return result_of(rc);

@@ -45,7 +45,10 @@ static CUresult choose_target(const char *text, uint32_t *ret_target, struct cot
 	*ret_target = wanted;
 	if (cot_emu_config_quirk("any-ptx"))
 		return CUDA_SUCCESS;
-	(void)cot_error_set(err, 0, "the PTX is for sm_%u; expected sm_%u or older", wanted, here);
+	(void)cot_error_set(err, 0,
+			    "the PTX is for sm_%u; expected sm_%u or older, or "
+			    "COTENANT_EMU_QUIRKS=any-ptx, which takes it all the same",
+			    wanted, here);
 	return CUDA_ERROR_INVALID_PTX;
 }
 

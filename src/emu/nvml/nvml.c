@@ -11,6 +11,8 @@
 #include <string.h>
 
 #include "base/compiler.h"
+#include "emu/gpu/config.h"
+#include "emu/gpu/devices.h"
 #include "emu/gpu/engine.h"
 #include "emu/gpu/shared.h"
 
@@ -42,6 +44,13 @@ struct nvml_process {
 	unsigned gpu_instance, compute_instance;
 };
 
+struct nvml_memory {
+	unsigned version;
+	unsigned long long total, reserved, free, used;
+};
+
+#define MEMORY_VERSION (sizeof(struct nvml_memory) | 2u << 24)
+
 struct nvml_device {
 	uint32_t index;
 	uint64_t energy_uj, power_uj, power_ns; /* the last step; since when power is the mean */
@@ -62,6 +71,7 @@ COT_EXPORT int nvmlDeviceGetTotalEnergyConsumption(nvmlDevice_t device, unsigned
 COT_EXPORT int nvmlDeviceGetPowerUsage(nvmlDevice_t device, unsigned *mw);
 COT_EXPORT int nvmlDeviceGetComputeRunningProcesses_v3(nvmlDevice_t device, unsigned *n,
 						       struct nvml_process *found);
+COT_EXPORT int nvmlDeviceGetMemoryInfo_v2(nvmlDevice_t device, struct nvml_memory *ret);
 COT_EXPORT int nvmlDeviceGetEnforcedPowerLimit(nvmlDevice_t device, unsigned *mw);
 COT_EXPORT int nvmlDeviceGetClockInfo(nvmlDevice_t device, int kind, unsigned *mhz);
 COT_EXPORT int nvmlDeviceGetTemperature(nvmlDevice_t device, int sensor, unsigned *celsius);
@@ -200,6 +210,26 @@ int nvmlDeviceGetComputeRunningProcesses_v3(nvmlDevice_t device, unsigned *n,
 	cot_emu_gpu_commit(machine, false);
 	*n = there;
 	return there > room ? NVML_TOO_SMALL : NVML_OK;
+}
+
+/* The driver keeps nothing for itself. */
+int nvmlDeviceGetMemoryInfo_v2(nvmlDevice_t device, struct nvml_memory *ret)
+{
+	struct cot_emu_model *m;
+	uint32_t i;
+
+	if (ret->version != MEMORY_VERSION)
+		return NVML_ARGUMENT;
+	if (!machine || !(m = cot_emu_gpu_begin(machine)))
+		return NVML_UNINITIALIZED;
+	ret->total = cot_emu_devices[cot_emu_gpu_config(machine)->preset % COT_EMU_N_PRESETS]
+			     .memory_bytes;
+	ret->reserved = ret->used = 0;
+	for (i = 0; i < m->n_clients; i++)
+		ret->used += m->clients[i].used ? cot_emu_gpu_memory(machine, i, device->index) : 0;
+	cot_emu_gpu_commit(machine, false);
+	ret->free = ret->total > ret->used ? ret->total - ret->used : 0;
+	return NVML_OK;
 }
 
 int nvmlDeviceGetEnforcedPowerLimit(nvmlDevice_t device, unsigned *mw)

@@ -8,6 +8,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "guest/link.h"
 #include "guest/log.h"
 #include "guest/os.h"
 #include "guest/shim/backend_inside.h"
@@ -170,9 +171,9 @@ static bool say_hello(int socket, CUdevice device)
 static bool map_page(int fd)
 {
 	struct cot_shim_attached *a = &cot_shim_attached;
-	void *p = mmap(NULL, COT_BACKEND_PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	void *p = NULL;
 
-	if (p == MAP_FAILED)
+	if (cot_link_map(fd, COT_BACKEND_PAGE_BYTES, &p) < 0)
 		return false;
 	if (!worked(COT_REAL(cuMemHostRegister_v2)(p, COT_BACKEND_PAGE_BYTES, HOST_MAPPED),
 		    "cuMemHostRegister") ||

@@ -50,11 +50,13 @@ bool cot_shim_backend_has_memory(const struct cot_shim_kernel *k, const unsigned
 void cot_shim_backend_memory_forget(void);
 /* ---- backend_cost.c ---- */
 
-/* What a launch has taken that the program made itself, and one that was handed over. The first
- * returns what these take in the mean. */
+#define COT_SHIM_COSTS_KEPT 7u /* so many are known before anything is judged */
+
+/* What a launch has taken that the program made itself, of a kernel that was loaded before, and one
+ * that was handed over, whatever became of it. The first returns the median, 0: not known yet. */
 uint32_t cot_shim_backend_cost_own(uint64_t ns);
 void cot_shim_backend_cost_hand(uint64_t ns);
-/* Whether handing over may take less than launching. */
+/* Whether handing over may take less than launching, or is to be tried. */
 bool cot_shim_backend_can_pay(void);
 void cot_shim_backend_cost_say(void);
 

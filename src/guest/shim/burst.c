@@ -18,18 +18,12 @@ static struct cot_burst_stream *place_of(struct cot_bursts *b, struct cot_burst_
 	return &b->streams[(hash(id.home, id.thread) + probe) % COT_BURST_STREAMS];
 }
 
-static bool is_named(const struct cot_burst_stream *s, struct cot_burst_id id)
-{
-	return atomic_load_explicit(&s->home, memory_order_relaxed) == id.home &&
-	       atomic_load_explicit(&s->thread, memory_order_relaxed) == id.thread;
-}
-
 struct cot_burst_stream *cot_burst_find(struct cot_bursts *b, struct cot_burst_id id)
 {
 	unsigned i;
 
 	for (i = 0; i < PROBES; i++)
-		if (is_named(place_of(b, id, i), id))
+		if (cot_burst_is(place_of(b, id, i), id))
 			return place_of(b, id, i);
 	return NULL;
 }
@@ -101,6 +95,43 @@ static void blur(struct cot_bursts *b, struct cot_burst *of)
 	of->partly = false;
 }
 
+static struct cot_burst_input *input_of(struct cot_bursts *b, uint64_t thread)
+{
+	return &b->inputs[hash(thread, 0) % COT_BURST_THREADS];
+}
+
+/* What its thread has copied to the GPU just before belongs to it. */
+static void take_input(struct cot_bursts *b, struct cot_burst *of)
+{
+	struct cot_burst_input *in = input_of(b, of->thread);
+
+	if (in->thread != of->thread)
+		return;
+	b->n_inputs--;
+	if (of->begin_ns > in->end_ns + COT_BURST_SOON_NS) {
+		b->lost_input = true;
+	} else {
+		of->n_inputs = in->n;
+		if (in->n <= COT_BURST_INPUTS)
+			of->begin_ns = in->begin_ns;
+	}
+	in->thread = 0;
+}
+
+static void keep_input(struct cot_bursts *b, const struct cot_burst *over, uint64_t now_ns)
+{
+	struct cot_burst_input *in = input_of(b, over->thread);
+
+	if (!over->thread)
+		return;
+	b->n_inputs += !in->thread;
+	*in = (struct cot_burst_input){.thread = over->thread,
+				       .begin_ns = over->begin_ns,
+				       .end_ns = now_ns,
+				       .n = over->n_inputs + 1};
+	b->kept_input = true;
+}
+
 static struct cot_burst *begin(struct cot_bursts *b, uint64_t thread, uint64_t now_ns)
 {
 	struct cot_burst *new = b->bursts;
@@ -111,6 +142,8 @@ static struct cot_burst *begin(struct cot_bursts *b, uint64_t thread, uint64_t n
 				  .number = ++b->n_bursts,
 				  .thread = thread,
 				  .unclear = b->confused};
+	if (b->n_inputs)
+		take_input(b, new);
 	return new;
 }
 
@@ -151,6 +184,9 @@ static struct cot_burst *merge(struct cot_bursts *b, struct cot_burst *x, struct
 		if (b->streams[b->busy[i]].burst == from)
 			b->streams[b->busy[i]].burst = to;
 	to->n_streams += from->n_streams;
+	to->works |= from->works;
+	if (from->begin_ns < to->begin_ns)
+		to->begin_ns = from->begin_ns;
 	to->partly |= from->partly;
 	to->unclear |= from->unclear;
 	from->n_streams = 0;
@@ -170,12 +206,17 @@ static struct cot_burst *burst_of_thread(struct cot_bursts *b, uint64_t thread)
 
 /* ---- positions, and what waits for what ---- */
 
+static bool has_put_any(const struct cot_burst_stream *s)
+{
+	return cot_burst_has_put(s, COT_BURST_INPUT);
+}
+
 static void take_position(struct cot_bursts *b, struct cot_burst_stream *s)
 {
-	if (!cot_burst_has_put(s))
+	if (!has_put_any(s))
 		return;
 	s->put = ++b->position;
-	atomic_store_explicit(&s->dirty, false, memory_order_relaxed);
+	atomic_store_explicit(&s->dirty, COT_BURST_NONE, memory_order_relaxed);
 }
 
 struct cot_burst_point cot_burst_point(struct cot_bursts *b, struct cot_burst_stream *s)
@@ -328,17 +369,20 @@ static struct cot_burst *burst_for(struct cot_bursts *b, struct cot_burst_stream
 }
 
 void cot_burst_put(struct cot_bursts *b, struct cot_burst_stream *s, uint64_t thread,
-		   uint64_t now_ns)
+		   enum cot_burst_kind kind, uint64_t now_ns)
 {
 	struct cot_burst *burst;
 
-	if (cot_burst_has_put(s))
+	if (cot_burst_has_put(s, kind))
 		return;
-	order_default(b, s);
-	burst = burst_for(b, s, thread, now_ns);
-	if (!s->burst)
-		enter(b, s, burst);
-	atomic_store_explicit(&s->dirty, true, memory_order_relaxed);
+	if (!has_put_any(s)) {
+		order_default(b, s);
+		burst = burst_for(b, s, thread, now_ns);
+		if (!s->burst)
+			enter(b, s, burst);
+	}
+	s->burst->works |= kind == COT_BURST_WORK;
+	atomic_store_explicit(&s->dirty, (uint8_t)kind, memory_order_relaxed);
 }
 
 /* ---- events ---- */
@@ -428,7 +472,15 @@ static void cover_before(struct cot_bursts *b)
 
 static bool is_covered(const struct cot_burst_stream *s)
 {
-	return !cot_burst_has_put(s) && s->put <= s->covered;
+	return !has_put_any(s) && s->put <= s->covered;
+}
+
+static void end_burst(struct cot_bursts *b, const struct cot_burst *burst, uint64_t now_ns)
+{
+	if (burst->works)
+		b->seen(burst->begin_ns, now_ns);
+	else
+		keep_input(b, burst, now_ns);
 }
 
 static void end_streams(struct cot_bursts *b, uint64_t now_ns)
@@ -445,7 +497,7 @@ static void end_streams(struct cot_bursts *b, uint64_t now_ns)
 		}
 		leave(b, s);
 		if (!burst->n_streams && !burst->unclear)
-			b->seen(burst->begin_ns, now_ns);
+			end_burst(b, burst, now_ns);
 	}
 }
 
@@ -500,7 +552,7 @@ void cot_burst_drop(struct cot_bursts *b, struct cot_burst_stream *s)
 		blur(b, s->burst);
 		leave(b, s);
 	}
-	atomic_store_explicit(&s->dirty, false, memory_order_relaxed);
+	atomic_store_explicit(&s->dirty, COT_BURST_NONE, memory_order_relaxed);
 	rename_stream(s, (struct cot_burst_id){0});
 }
 

@@ -14,6 +14,10 @@
  *                                          |  put: the next request has begun, maybe
  *                                          +-----> open, unclear --covered--> not seen
  *
+ * Copies to the GPU alone are no request, but the input of their thread's next one, which has begun
+ * with them if it follows within COT_BURST_SOON_NS. More than COT_BURST_INPUTS in a row are data
+ * that the program loads, and belong to nothing.
+ *
  * Where requests overlap so that nobody can tell which operation is of which, nothing is seen;
  * n_unclear counts how often. So each time that is given out is one of the program's.
  *
@@ -33,6 +37,9 @@
 #define COT_BURST_STREAMS 256u /* that have something to wait for, at a time */
 #define COT_BURST_EVENTS  1024u
 #define COT_BURST_EDGES	  4u
+#define COT_BURST_SOON_NS (1000 * 1000ull) /* after a copy: what a program does in between */
+#define COT_BURST_INPUTS  64u		   /* copies that are waited for, of one request */
+#define COT_BURST_THREADS 64u		   /* of which inputs are known, at a time */
 
 /* A stream by its handle, with thread 0; a default stream by its context. */
 struct cot_burst_id {
@@ -40,6 +47,15 @@ struct cot_burst_id {
 };
 
 #define COT_BURST_LEGACY 1u /* `thread` of a default stream that is of no thread */
+
+/* What an operation is, as far as it matters here. */
+enum cot_burst_kind { COT_BURST_NONE, COT_BURST_INPUT, COT_BURST_WORK }; /* INPUT: to the GPU */
+
+/* A burst that was input alone. */
+struct cot_burst_input {
+	uint64_t thread, begin_ns, end_ns; /* 0: none; begin: of the first in a row */
+	uint32_t n;			   /* in a row */
+};
 
 /* When stream `to` is covered up to `at`, this one is up to `of`. */
 struct cot_burst_edge {
@@ -51,13 +67,14 @@ struct cot_burst {
 	uint64_t begin_ns, number;
 	uint64_t thread;    /* that adds to it; 0: none any longer */
 	uint32_t n_streams; /* that are busy; 0: there is no such burst */
-	bool partly, unclear, touched;
+	uint32_t n_inputs;  /* that were over before, and belong to it */
+	bool works, partly, unclear, touched;
 };
 
 struct cot_burst_stream {
 	_Atomic uint64_t home, thread; /* 0, 0: none */
-	_Atomic bool dirty;
-	uint32_t life; /* another one for each stream that has been here */
+	_Atomic uint8_t dirty; /* the greatest kind of what was put since the last position */
+	uint32_t life;	       /* another one for each stream that has been here */
 	uint64_t context;
 	bool blocking;
 	uint64_t since, put, covered; /* positions; `since`: of what is not covered */
@@ -80,21 +97,29 @@ struct cot_burst_event {
 struct cot_bursts {
 	uint64_t position, n_unclear, n_bursts;
 	bool confused;
+	bool kept_input, lost_input; /* since somebody cleared them: for the next one; too old */
 	void (*seen)(uint64_t begin_ns, uint64_t end_ns);
 	_Atomic uint32_t n_busy;
 	uint32_t busy[COT_BURST_STREAMS];
 	struct cot_burst_stream streams[COT_BURST_STREAMS];
 	struct cot_burst bursts[COT_BURST_STREAMS];
 	struct cot_burst_event events[COT_BURST_EVENTS];
+	uint32_t n_inputs; /* that are kept */
+	struct cot_burst_input inputs[COT_BURST_THREADS];
 };
 
 /* NULL: it is not known. From any thread: the answer may be about a stream that has just come or
  * gone. */
 struct cot_burst_stream *cot_burst_find(struct cot_bursts *b, struct cot_burst_id id);
-/* Whether one more operation changes nothing. */
-static inline bool cot_burst_has_put(const struct cot_burst_stream *s)
+static inline bool cot_burst_is(const struct cot_burst_stream *s, struct cot_burst_id id)
 {
-	return atomic_load_explicit(&s->dirty, memory_order_relaxed);
+	return atomic_load_explicit(&s->home, memory_order_relaxed) == id.home &&
+	       atomic_load_explicit(&s->thread, memory_order_relaxed) == id.thread;
+}
+/* Whether one more operation of this kind changes nothing. */
+static inline bool cot_burst_has_put(const struct cot_burst_stream *s, enum cot_burst_kind kind)
+{
+	return atomic_load_explicit(&s->dirty, memory_order_relaxed) >= kind;
 }
 
 /* The same; a new one is of that context. NULL: there is no room, and what is open is unclear. */
@@ -108,7 +133,7 @@ void cot_burst_drop(struct cot_bursts *b, struct cot_burst_stream *s);
 void cot_burst_drop_context(struct cot_bursts *b, uint64_t context);
 
 void cot_burst_put(struct cot_bursts *b, struct cot_burst_stream *s, uint64_t thread,
-		   uint64_t now_ns);
+		   enum cot_burst_kind kind, uint64_t now_ns);
 /* What has been put into it until now. */
 struct cot_burst_point cot_burst_point(struct cot_bursts *b, struct cot_burst_stream *s);
 /* What has been put into any stream of the context; its point is of no stream. */

@@ -163,25 +163,33 @@ static void enter(cot_shim_handle handle, struct cot_shim_code *code,
 	pthread_mutex_unlock(&code_lock);
 }
 
-/* The rewritten function, whose name is these three texts; NULL: there is none. */
-static cot_shim_handle find_added(cot_shim_handle owner, const char *name, const char *suffix,
-				  const char *other, bool is_kernel)
+/* NULL: there is none. */
+static cot_shim_handle find_named(cot_shim_handle owner, const char *name, bool is_kernel)
 {
-	size_t size = strlen(name) + strlen(suffix) + strlen(other) + 1;
-	char *added = size <= NAME_MAX_BYTES ? malloc(size) : NULL;
 	CUfunction function = NULL;
 	CUkernel kernel = NULL;
-	int rc;
+	int rc = is_kernel ? COT_REAL(cuLibraryGetKernel)(&kernel, owner, name)
+			   : COT_REAL(cuModuleGetFunction)(&function, owner, name);
 
-	if (!added)
-		return NULL;
-	(void)snprintf(added, size, "%s%s%s", name, suffix, other);
-	rc = is_kernel ? COT_REAL(cuLibraryGetKernel)(&kernel, owner, added)
-		       : COT_REAL(cuModuleGetFunction)(&function, owner, added);
-	free(added);
 	if (rc)
 		return NULL;
 	return is_kernel ? (cot_shim_handle)kernel : (cot_shim_handle)function;
+}
+
+/* The rewritten function; NULL: there is none. */
+static cot_shim_handle find_added(cot_shim_handle owner, const char *name, const char *suffix,
+				  bool is_kernel)
+{
+	size_t size = strlen(name) + strlen(suffix) + 1;
+	char *added = size <= NAME_MAX_BYTES ? malloc(size) : NULL;
+	cot_shim_handle found;
+
+	if (!added)
+		return NULL;
+	(void)snprintf(added, size, "%s%s", name, suffix);
+	found = find_named(owner, added, is_kernel);
+	free(added);
+	return found;
 }
 
 void cot_shim_code_function(cot_shim_handle handle, cot_shim_handle owner, const char *name,
@@ -190,7 +198,7 @@ void cot_shim_code_function(cot_shim_handle handle, cot_shim_handle owner, const
 	struct cot_shim_code *code = NULL;
 	const struct cot_shim_kernel *kernel = find_kernel(owner, name, &code);
 	cot_shim_handle workers =
-		kernel ? find_added(owner, name, code->made.suffix, "", is_kernel) : NULL;
+		kernel ? find_added(owner, name, code->made.suffix, is_kernel) : NULL;
 
 	if (workers)
 		enter(handle, code, kernel, owner, workers, is_kernel);
@@ -198,14 +206,31 @@ void cot_shim_code_function(cot_shim_handle handle, cot_shim_handle owner, const
 		enter(handle, NULL, NULL, owner, NULL, is_kernel);
 }
 
-cot_shim_handle cot_shim_code_fused(const struct cot_shim_ref *first,
-				    const struct cot_shim_ref *second)
+const struct cot_shim_rewritten *cot_shim_code_made(const struct cot_shim_ref *r)
 {
-	const struct cot_shim_kernel *a = atomic_load(&first->kernel),
-				     *b = atomic_load(&second->kernel);
+	return &atomic_load(&r->code)->made;
+}
 
-	return find_added(first->owner, a->name, COT_SHIM_FUSE, b->name,
-			  atomic_load(&first->in_library));
+cot_shim_handle cot_shim_code_fused(const struct cot_shim_ref *r, uint32_t kernels)
+{
+	const struct cot_shim_rewritten *made = cot_shim_code_made(r);
+	cot_shim_handle found = NULL;
+	size_t size = 1, at = 0;
+	char *name;
+	unsigned i;
+
+	for (i = 0; i < made->n_kernels; i++)
+		if (kernels >> i & 1)
+			size += strlen(made->kernels[i].name) + strlen(COT_SHIM_FUSE);
+	name = size <= NAME_MAX_BYTES ? malloc(size) : NULL;
+	for (i = 0; name && i < made->n_kernels; i++)
+		if (kernels >> i & 1)
+			at += (size_t)snprintf(name + at, size - at, "%s%s",
+					       at ? COT_SHIM_FUSE : "", made->kernels[i].name);
+	if (name)
+		found = find_named(r->owner, name, atomic_load(&r->in_library));
+	free(name);
+	return found;
 }
 
 void cot_shim_code_function_of(cot_shim_handle function, cot_shim_handle kernel)

@@ -26,6 +26,7 @@ struct cot_shim_ref {
 	_Atomic uint64_t fit;	  /* workers that fit one SM, and their shape: launch.c */
 	_Atomic uint32_t task_ns; /* how long a task took; 0: not known yet */
 	_Atomic uint32_t n_launched, n_timed;
+	_Atomic bool loaded; /* it has been launched as it is, beside a backend */
 	_Atomic bool broken; /* the rewritten one does not launch */
 	_Atomic bool told;   /* launched as it is; the program has been reported to the daemon */
 };
@@ -52,10 +53,10 @@ void cot_shim_code_function(cot_shim_handle handle, cot_shim_handle owner, const
 void cot_shim_code_function_of(cot_shim_handle function, cot_shim_handle kernel);
 /* Its entry, made if it is seen for the first time. NULL: leave the launch as it is. */
 struct cot_shim_ref *cot_shim_code_ref(cot_shim_handle handle);
-/* Two different rewritten kernels of one module in one grid, the one with the lower index first.
- * NULL: there is no such form. */
-cot_shim_handle cot_shim_code_fused(const struct cot_shim_ref *first,
-				    const struct cot_shim_ref *second);
+/* What its module became; of a rewritten kernel only. It stays valid as the kernel does. */
+const struct cot_shim_rewritten *cot_shim_code_made(const struct cot_shim_ref *r);
+/* The form of several kernels of its module (rewrite.h). NULL: there is none. */
+cot_shim_handle cot_shim_code_fused(const struct cot_shim_ref *r, uint32_t kernels);
 /* The text of its module, with all that was added; NULL: it is not kept. */
 const char *cot_shim_code_text(const struct cot_shim_ref *r, size_t *ret_length);
 void cot_shim_code_reset(void); /* after fork() */

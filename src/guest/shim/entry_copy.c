@@ -5,6 +5,10 @@
 #include "guest/shim/parts.h"
 #include "guest/shim/seen.h"
 
+#define SEE(way, stream, per_thread)                                   \
+	((way) == COT_WAY_IN ? cot_shim_seen_input(stream, per_thread) \
+			     : cot_shim_seen_put(stream, per_thread))
+
 /* In a stream, which the host does not wait for. */
 #define ASYNC(name, params, args, way, per_thread)                                   \
 	CUresult name params                                                         \
@@ -14,7 +18,7 @@
 		CUstream in;                                                         \
 		CUresult rc;                                                         \
                                                                                      \
-		cot_shim_seen_put(stream, per_thread);                               \
+		SEE(way, stream, per_thread);                                        \
 		cot_shim_query_copy(bytes, way);                                     \
 		do {                                                                 \
 			n = cot_shim_copy_next(bytes - at, way, stream, per_thread); \
@@ -44,9 +48,9 @@ ASYNC(cuMemcpyDtoHAsync_v2_ptsz, (void *to, CUdeviceptr from, size_t bytes, CUst
 		size_t at = 0, n;                                                  \
 		CUresult rc;                                                       \
                                                                                    \
-		cot_shim_seen_put(NULL, per_thread);                               \
+		SEE(way, NULL, per_thread);                                        \
 		if ((way) == COT_WAY_OUT)                                          \
-			cot_shim_wait_stream(&wait, NULL, per_thread);             \
+			cot_shim_wait_stream(&wait, NULL, per_thread, true);       \
 		cot_shim_query_copy(bytes, way);                                   \
 		do {                                                               \
 			n = cot_shim_copy_next(bytes - at, way, NULL, per_thread); \

@@ -74,7 +74,7 @@ static void begin_copy(struct cot_shim_wait *ret_wait, bool goes_out, bool per_t
 	*ret_wait = (struct cot_shim_wait){.context = 0};
 	cot_shim_seen_put(NULL, per_thread);
 	if (goes_out)
-		cot_shim_wait_stream(ret_wait, NULL, per_thread);
+		cot_shim_wait_stream(ret_wait, NULL, per_thread, true);
 }
 
 static bool goes_to(CUdeviceptr to)
@@ -146,6 +146,16 @@ static void begin_capture(struct cot_shim_turn *turn, CUstream stream, bool per_
 	cot_shim_merge_flush();
 	cot_shim_stream_will_capture(stream, per_thread);
 	(void)cot_shim_turn_visit(turn, stream, per_thread);
+	cot_shim_capture_begin();
+}
+
+static void end_begin_capture(struct cot_shim_turn *turn, CUstream stream, bool per_thread,
+			      CUresult rc)
+{
+	if (!rc)
+		cot_shim_stream_captures(stream, per_thread);
+	cot_shim_capture_begun();
+	cot_shim_turn_end(turn);
 }
 
 static CUresult route(void *function, int at, bool per_thread, bool waits, uint64_t *a)
@@ -174,9 +184,10 @@ static CUresult route(void *function, int at, bool per_thread, bool waits, uint6
 	rc = ((function_of_words *)(uintptr_t)function)(a[0], a[1], a[2], a[3], a[4], a[5], a[6],
 							a[7], a[8], a[9]);
 	cot_shim_open_end(&open, &turn, stream, per_thread, rc != 0);
-	if (at == CAPTURE && !rc)
-		cot_shim_stream_captures((CUstream)(uintptr_t)a[0], per_thread);
-	cot_shim_turn_end(&turn);
+	if (at == CAPTURE)
+		end_begin_capture(&turn, (CUstream)(uintptr_t)a[0], per_thread, rc);
+	else
+		cot_shim_turn_end(&turn);
 	cot_shim_seen_waited(&wait, rc);
 	return rc;
 }
@@ -208,18 +219,16 @@ static bool waits(const char *name)
 
 /* ---- captures: at home, so that the graph's kernels are of the whole GPU ---- */
 
-#define BEGIN(name, per_thread, params, args)                         \
-	CUresult name params                                          \
-	{                                                             \
-		struct cot_shim_turn turn;                            \
-		CUresult rc;                                          \
-                                                                      \
-		begin_capture(&turn, stream, per_thread);             \
-		rc = COT_REAL(name) args;                             \
-		if (!rc)                                              \
-			cot_shim_stream_captures(stream, per_thread); \
-		cot_shim_turn_end(&turn);                             \
-		return rc;                                            \
+#define BEGIN(name, per_thread, params, args)                     \
+	CUresult name params                                      \
+	{                                                         \
+		struct cot_shim_turn turn;                        \
+		CUresult rc;                                      \
+                                                                  \
+		begin_capture(&turn, stream, per_thread);         \
+		rc = COT_REAL(name) args;                         \
+		end_begin_capture(&turn, stream, per_thread, rc); \
+		return rc;                                        \
 	}
 #define BEGIN_BOTH(name, params, args)   \
 	BEGIN(name, false, params, args) \
@@ -235,7 +244,7 @@ CUresult cuStreamEndCapture(CUstream stream, CUgraph *graph)
 {
 	CUresult rc = COT_REAL(cuStreamEndCapture)(stream, graph);
 
-	cot_shim_stream_captured();
+	cot_shim_stream_captured(rc);
 	return rc;
 }
 
@@ -243,7 +252,7 @@ CUresult cuStreamEndCapture_ptsz(CUstream stream, CUgraph *graph)
 {
 	CUresult rc = COT_REAL(cuStreamEndCapture_ptsz)(stream, graph);
 
-	cot_shim_stream_captured();
+	cot_shim_stream_captured(rc);
 	return rc;
 }
 

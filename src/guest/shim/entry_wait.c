@@ -18,7 +18,7 @@
                                                                                      \
 		if (waits)                                                           \
 			cot_shim_merge_linger(stream);                               \
-		cot_shim_wait_stream(&wait, stream, per_thread);                     \
+		cot_shim_wait_stream(&wait, stream, per_thread, waits);              \
 		rc = COT_REAL(name)(cot_shim_stay_begin(&stay, stream, per_thread)); \
 		cot_shim_stay_end(&stay);                                            \
 		cot_shim_seen_waited(&wait, rc);                                     \
@@ -63,7 +63,7 @@ CUresult cuEventSynchronize(CUevent event)
 	struct cot_shim_wait wait;
 	CUresult rc;
 
-	cot_shim_wait_event(&wait, event);
+	cot_shim_wait_event(&wait, event, true);
 	rc = COT_REAL(cuEventSynchronize)(event);
 	cot_shim_seen_waited(&wait, rc);
 	return rc;
@@ -74,7 +74,7 @@ CUresult cuEventQuery(CUevent event)
 	struct cot_shim_wait wait;
 	CUresult rc;
 
-	cot_shim_wait_event(&wait, event);
+	cot_shim_wait_event(&wait, event, false);
 	rc = COT_REAL(cuEventQuery)(event);
 	cot_shim_seen_waited(&wait, rc);
 	return rc;
@@ -94,7 +94,7 @@ CUresult cuEventDestroy_v2(CUevent event)
 		CUstream to;                                                \
 		CUresult rc;                                                \
                                                                             \
-		cot_shim_wait_stream(&there, stream, per_thread);           \
+		cot_shim_wait_stream(&there, stream, per_thread, false);    \
 		to = cot_shim_turn_begin_ending(&turn, stream, per_thread); \
 		rc = COT_REAL(name) args;                                   \
 		cot_shim_turn_end(&turn);                                   \
@@ -138,7 +138,7 @@ static CUresult add_callback(CUstream stream, CUstreamCallback function, void *d
 	CUstream to;
 	CUresult rc;
 
-	cot_shim_wait_stream(&wait, stream, per_thread);
+	cot_shim_wait_stream(&wait, stream, per_thread, true);
 	to = cot_shim_turn_begin(&turn, stream, per_thread);
 	if (function && (to != stream || wait.point.position))
 		c = malloc(sizeof(*c));
@@ -190,7 +190,7 @@ static struct host_call *see_host_call(CUstream stream, CUhostFn function, void 
 	struct host_call *c = NULL;
 	struct cot_shim_wait wait;
 
-	cot_shim_wait_stream(&wait, stream, per_thread);
+	cot_shim_wait_stream(&wait, stream, per_thread, true);
 	if (COT_UNLIKELY(wait.point.position) && function &&
 	    !cot_shim_is_captured(stream, per_thread))
 		c = malloc(sizeof(*c));

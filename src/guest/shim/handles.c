@@ -172,6 +172,7 @@ struct cot_shim_ref *cot_shim_handles_put(cot_shim_handle handle)
 	atomic_store(&r->task_ns, 0);
 	atomic_store(&r->n_launched, 0);
 	atomic_store(&r->n_timed, 0);
+	atomic_store(&r->loaded, false);
 	atomic_store(&r->broken, false);
 	atomic_store(&r->told, false);
 	atomic_store_explicit(&r->handle, handle, memory_order_release);

@@ -6,6 +6,7 @@
  *     merge.c           which launches wait, what ends their waiting
  *     merge_streams.c   what may be in a stream
  *     merge_release.c   from those that have waited to launches
+ *     merge_fuse.c      sets of different kernels
  *
  * Three rules keep the program's order, and keep it from waiting for itself:
  *
@@ -79,8 +80,9 @@ static inline void cot_shim_merge_flush(void)
 void cot_shim_merge_stream_gone(CUstream stream);
 void cot_shim_merge_contexts_gone(void);
 void cot_shim_merge_code_gone(void); /* a module, before it goes; or another function may be one */
-void cot_shim_merge_stop(void);	     /* the program ends: the thread looks whether it is to */
-void cot_shim_merge_forget(void);    /* after fork() */
+void cot_shim_merge_stop(
+	void); /* while it merges, the program ends: its thread looks whether it is to, too */
+void cot_shim_merge_forget(void); /* after fork() */
 
 /* The program's launch: it waits, or is made. The driver's result. */
 int cot_shim_merge_launch(const struct cot_shim_original *o);

@@ -24,6 +24,5 @@ void cot_shim_merge_release_all(void)
 
 void cot_shim_merge_stop(void)
 {
-	if (atomic_load(&cot_shim_merging))
-		cot_shim_merge_hooks.stop();
+	cot_shim_merge_hooks.stop();
 }

@@ -79,6 +79,26 @@ void cot_shim_merge_default_entered(bool ends);
 void cot_shim_merge_stream_drop(struct cot_shim_merge_stream *s);
 void cot_shim_merge_streams_forget(void);
 
+/* ---- merge_fuse.c ---- */
+
+/* Different kernels in one launch. */
+struct cot_shim_fused {
+	struct cot_shim_held *set[COT_SHIM_FUSED_KERNELS];
+	uint32_t n;
+	cot_shim_handle function;
+	uint32_t n_blocks, block[3];
+	struct cot_fuse_args args[COT_SHIM_FUSED_KERNELS - 1];
+	void *params[COT_SHIM_HELD_PARAM_LIST];
+};
+
+/* With the lock: the next set of launches that wait, `with` among them, the largest first. *form
+ * counts; begin with 0. False: there is no other. */
+bool cot_shim_merge_fuse(struct cot_shim_group *g, struct cot_shim_held *with, uint32_t *form,
+			 struct cot_shim_fused *ret);
+/* Addresses of a launch's arguments; how many. */
+uint32_t cot_shim_merge_list(struct cot_shim_held *h, void **list);
+void cot_shim_merge_fused_forget(void);
+
 /* ---- merge_release.c ---- */
 
 /* With the lock, its context current: launches all that waits, merged where that is worth it. 0, or

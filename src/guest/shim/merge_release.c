@@ -1,8 +1,8 @@
 /*
  * From launches that have waited to launches that are made. Of one kernel with one shape of block
- * there is one merged launch, of `batch`; of two kernels that are left, one of `fuse`; what else is
- * left goes as the program made it. The merged launch is in the first one's stream. Where the
- * driver does not take it, each goes as it is.
+ * there is one merged launch, of `batch`; of different kernels that are left, one of `fuse`; what
+ * else is left goes as the program made it. The merged launch is in the first one's stream. Where
+ * the driver does not take it, each goes as it is.
  */
 #include <string.h>
 
@@ -11,23 +11,16 @@
 #include "model/merge.h"
 
 #define BATCH_ARGS 4096u
-#define FUSE_MEMO  64u
 
 /* What a call takes, smoothed. Where none has been seen: as on an H200's driver, about. */
 #define LAUNCH_NS 2500u
 #define EVENT_NS  500u
 #define SMOOTH	  8u
 
-struct fused {
-	const struct cot_shim_kernel *first, *second; /* NULL: free */
-	cot_shim_handle function;		      /* NULL: there is none */
-};
-
 /* All with the lock. */
 static struct cot_merge_verdicts verdicts;
 static CUevent behind, before; /* NULL: not made */
 static uint32_t launch_ns = LAUNCH_NS, event_ns = EVENT_NS;
-static struct fused memo[FUSE_MEMO];
 
 void cot_shim_merge_events_forget(void)
 {
@@ -37,7 +30,7 @@ void cot_shim_merge_events_forget(void)
 
 void cot_shim_merge_verdicts_forget(void)
 {
-	memset(memo, 0, sizeof(memo));
+	cot_shim_merge_fused_forget();
 	memset(&verdicts, 0, sizeof(verdicts));
 }
 
@@ -66,19 +59,11 @@ static int launch(cot_shim_handle function, const uint32_t grid[3], const uint32
 	return rc;
 }
 
-static void list_params(struct cot_shim_held *h, void **list)
-{
-	uint32_t i;
-
-	for (i = 0; i < h->kernel->n_params; i++)
-		list[i] = h->params + h->kernel->params[i].at;
-}
-
 static int launch_alone(struct cot_shim_held *h, enum cot_shim_why why)
 {
 	void *list[COT_SHIM_HELD_PARAM_LIST];
 
-	list_params(h, list);
+	(void)cot_shim_merge_list(h, list);
 	h->done = true;
 	cot_shim_count_unmerged(why);
 	return launch(h->function, h->grid, h->block, atomic_load(&h->in->handle), list);
@@ -249,42 +234,19 @@ static int launch_batch(const struct cot_shim_group *g, struct cot_shim_held *co
 	return launch_merged(set, n, set[0]->ref->workers, n_blocks, set[0]->block, params);
 }
 
-static cot_shim_handle fused_of(struct cot_shim_held *const set[2])
+/* The largest set of different kernels that is worth it. */
+static int launch_fused(struct cot_shim_group *g, struct cot_shim_held *h)
 {
-	const struct cot_shim_kernel *a = set[0]->kernel, *b = set[1]->kernel;
-	struct fused *m = &memo[((uintptr_t)a >> 4 ^ (uintptr_t)b >> 5) % FUSE_MEMO];
+	enum cot_shim_why why = COT_SHIM_WHY_MERGE_ALONE;
+	struct cot_shim_fused f;
+	uint32_t form = 0;
 
-	if (m->first != a || m->second != b)
-		*m = (struct fused){a, b, cot_shim_code_fused(set[0]->ref, set[1]->ref)};
-	return m->function;
-}
-
-static bool may_fuse(const struct cot_shim_held *a, const struct cot_shim_held *b)
-{
-	return a->ref->code == b->ref->code && a->ref->owner == b->ref->owner &&
-	       a->kernel != b->kernel && (a->kernel->fused >> b->kernel->index & 1) &&
-	       a->kernel->n_params + b->kernel->n_params < COT_SHIM_HELD_PARAM_LIST;
-}
-
-static int launch_pair(const struct cot_shim_group *g, struct cot_shim_held *a,
-		       struct cot_shim_held *b)
-{
-	struct cot_shim_held *set[2] = {a->kernel->index < b->kernel->index ? a : b,
-					a->kernel->index < b->kernel->index ? b : a};
-	void *list[COT_SHIM_HELD_PARAM_LIST];
-	struct cot_fuse_args args;
-	uint32_t n_blocks, block[3] = {1, 1, 1};
-	cot_shim_handle function = fused_of(set);
-
-	if (!function || cot_fuse_plan(set[0]->grid, set[0]->block, set[1]->grid, set[1]->block,
-				       &args, &n_blocks, &block[0]))
-		return launch_each(set, 2, COT_SHIM_WHY_MERGE_REFUSED);
-	if (!is_worth(g, set, 2, function, block[0]))
-		return launch_each(set, 2, COT_SHIM_WHY_MERGE_WORSE);
-	list_params(set[0], list);
-	list_params(set[1], list + set[0]->kernel->n_params);
-	list[set[0]->kernel->n_params + set[1]->kernel->n_params] = &args;
-	return launch_merged(set, 2, function, n_blocks, block, list);
+	while (cot_shim_merge_fuse(g, h, &form, &f)) {
+		if (is_worth(g, f.set, f.n, f.function, f.block[0]))
+			return launch_merged(f.set, f.n, f.function, f.n_blocks, f.block, f.params);
+		why = COT_SHIM_WHY_MERGE_WORSE;
+	}
+	return launch_alone(h, why);
 }
 
 /* ---- all that waits ---- */
@@ -306,28 +268,12 @@ static uint32_t collect(struct cot_shim_group *g, uint32_t from, struct cot_shim
 	return n;
 }
 
-static struct cot_shim_held *partner_of(struct cot_shim_group *g, const struct cot_shim_held *h)
-{
-	uint32_t i;
-
-	for (i = 0; i < g->n; i++)
-		if (!g->held[i].done && may_fuse(h, &g->held[i]) &&
-		    h->in->priority == g->held[i].in->priority)
-			return &g->held[i];
-	return NULL;
-}
-
 static int release_one(struct cot_shim_group *g, uint32_t i)
 {
-	struct cot_shim_held *set[COT_SHIM_HELD_MAX], *h = &g->held[i], *partner;
+	struct cot_shim_held *set[COT_SHIM_HELD_MAX];
 	uint32_t n = collect(g, i, set);
 
-	if (n > 1)
-		return launch_batch(g, set, n);
-	partner = partner_of(g, h);
-	if (partner)
-		return launch_pair(g, h, partner);
-	return launch_alone(h, COT_SHIM_WHY_MERGE_ALONE);
+	return n > 1 ? launch_batch(g, set, n) : launch_fused(g, &g->held[i]);
 }
 
 int cot_shim_merge_release(struct cot_shim_group *g)

@@ -283,11 +283,24 @@ void cot_shim_stream_attribute(CUstream stream, bool per_thread, int what,
  * captures spoils the capture. It has begun there; a capture has ended. */
 void cot_shim_stream_will_capture(CUstream stream, bool per_thread);
 void cot_shim_stream_captures(CUstream stream, bool per_thread);
-void cot_shim_stream_captured(void);
+void cot_shim_stream_captured(CUresult rc); /* of cuStreamEndCapture() */
 /* After cuStreamWaitEvent() in a turn: the event may have brought a capture along. */
 void cot_shim_stream_look_for_capture(struct cot_shim_turn *t);
 bool cot_shim_any_capture(void);
-bool cot_shim_any_blocking_capture(void); /* in a stream that the default stream waits for */
+
+/* Around the driver's call that begins one and cot_shim_stream_captures(): nobody is between asking
+ * whether there is a capture and doing what would spoil it. */
+void cot_shim_capture_begin(void);
+void cot_shim_capture_begun(void);
+/* Before what would spoil a capture, in whichever stream and thread; no capture begins until
+ * cot_shim_let_captures(). False: one is under way, or begins. Never waits. */
+bool cot_shim_hold_off_captures(void);
+/* Those that are under way may go on. */
+bool cot_shim_hold_off_beginning(void);
+/* The same for those in streams that the default stream waits for. While one begins, of which
+ * that is not known yet, it waits: for a call of the driver. */
+bool cot_shim_hold_off_blocking_captures(void);
+void cot_shim_let_captures(void);
 
 /* NULL: it is not virtual, and stays at home. */
 struct cot_shim_stream *cot_shim_stream_find(CUstream stream, bool per_thread);

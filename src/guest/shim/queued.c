@@ -85,9 +85,14 @@ static void mark_context(struct cot_shim_parts *p)
 static bool mark_all(struct cot_shim_parts *p, uint64_t now_ns)
 {
 	struct cot_shim_queued *q = &p->queued;
+	bool marked;
 
+	if (!cot_shim_hold_off_captures())
+		return false;
 	mark_context(p);
-	if (!cot_shim_streams_mark(p)) {
+	marked = cot_shim_streams_mark(p);
+	cot_shim_let_captures();
+	if (!marked) {
 		cot_shim_queued_drop(p);
 		return false;
 	}
@@ -131,7 +136,7 @@ uint64_t cot_shim_queued_look(struct cot_shim_parts *p, uint64_t since_ns, bool 
 		cot_shim_queued_drop(p);
 	if (atomic_load(&p->awaited) || (!can_wait && (!is_seen || age_ns >= PATIENCE_NS)))
 		return 0;
-	if (p->queued.marked_ns || (is_seen && !cot_shim_any_capture() && mark_all(p, now_ns))) {
+	if (p->queued.marked_ns || (is_seen && mark_all(p, now_ns))) {
 		if (is_short(p, now_ns, age_ns, &pause_ns) &&
 		    (!can_wait || now_ns >= p->queued.unseen_ns)) {
 			cot_shim_queued_drop(p);

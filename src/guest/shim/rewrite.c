@@ -169,28 +169,60 @@ static int apply(struct cot_shim_rewritten *r, struct cot_ptx_func *kernel, enum
 	return note_kernel(r, kernel, pass);
 }
 
-/* Each pair of them in one grid, where that can be: what cannot be is launched one by one. */
-static int fuse_all(struct cot_shim_rewritten *r, struct cot_ptx_func *const *kernels)
+static unsigned n_in(uint32_t set)
+{
+	return (unsigned)__builtin_popcount(set);
+}
+
+/* How many sets of `size` among n there are. */
+static unsigned n_sets(unsigned n, unsigned size)
+{
+	unsigned found = 0;
+	uint32_t set;
+
+	for (set = 1; set < 1u << n; set++)
+		found += n_in(set) == size;
+	return found;
+}
+
+/* All sets of `size` of them: each is the set without its last kernel, fused with that. What cannot
+ * be is launched one by one. */
+static int fuse_sets(struct cot_shim_rewritten *r, unsigned size, struct cot_ptx_func **forms)
 {
 	struct cot_refusal refusal;
 	struct cot_error err = {{0}};
-	struct cot_ptx_func *made;
-	unsigned a, b;
+	uint32_t set, last;
 	int rc;
 
-	for (a = 0; r->n_kernels <= COT_SHIM_FUSE_MAX && a < r->n_kernels; a++) {
-		for (b = a + 1; b < r->n_kernels; b++) {
-			rc = cot_pass_fuse(kernels[a], kernels[b], &made, &refusal, &err);
-			if (rc == -ENOMEM)
-				return rc;
-			if (rc)
-				continue;
-			r->kernels[a].fused |= 1u << b;
-			r->kernels[b].fused |= 1u << a;
-			r->n_fused++;
-		}
+	for (set = 1; set < 1u << r->n_kernels; set++) {
+		last = 1u << (31 - __builtin_clz(set));
+		if (n_in(set) != size || !forms[set ^ last])
+			continue;
+		rc = cot_pass_fuse(forms[set ^ last], forms[last], &forms[set], &refusal, &err);
+		if (rc == -ENOMEM)
+			return rc;
+		if (!rc)
+			r->fused[r->n_fused++] = set;
 	}
 	return 0;
+}
+
+static int fuse_all(struct cot_shim_rewritten *r, struct cot_ptx_func *const *kernels)
+{
+	struct cot_ptx_func *forms[1u << COT_SHIM_FUSE_MAX] = {NULL};
+	unsigned n = r->n_kernels, size, i;
+	int rc = 0;
+
+	if (n > COT_SHIM_FUSE_MAX)
+		return 0;
+	for (i = 0; i < n; i++)
+		forms[1u << i] = kernels[i];
+	for (size = 2; size <= COT_SHIM_FUSED_KERNELS && !rc; size++) {
+		if (r->n_fused + n_sets(n, size) > COT_SHIM_FUSED_MAX)
+			break;
+		rc = fuse_sets(r, size, forms);
+	}
+	return rc;
 }
 
 static int apply_all(struct cot_shim_rewritten *r, struct cot_ptx_module *module,

@@ -24,7 +24,6 @@ struct cot_shim_kernel {
 	uint32_t params_bytes, align; /* of its own parameters, and of the strictest of them */
 	struct cot_shim_param *params;
 	uint32_t index; /* among the module's */
-	uint32_t fused; /* bit i: there is a form with kernel i; the lower number is first in it */
 };
 
 /* Where it lies in a launch, in bytes behind the first one's beginning. */
@@ -38,21 +37,27 @@ struct cot_shim_refusal {
 	uint32_t reason; /* enum cot_reason; COT_N_REASONS: another */
 };
 
+/* Of more kernels than that in a module, none is fused with another. */
+#define COT_SHIM_FUSE_MAX 6u
+/* Forms of several kernels: all sets of two, and of three and four where that is no more forms.
+ * Each is compiled with the module. */
+#define COT_SHIM_FUSED_KERNELS 4u
+#define COT_SHIM_FUSED_MAX     20u
+
 struct cot_shim_rewritten {
 	char *text;
 	struct cot_shim_kernel *kernels;
 	unsigned n_kernels;
-	unsigned n_fused;   /* forms of two kernels */
+	/* Bit i: kernel i is in it, the lowest first. Those of more kernels come later. */
+	uint32_t fused[COT_SHIM_FUSED_MAX];
+	unsigned n_fused;
 	const char *suffix; /* of the forms of one */
 	struct cot_shim_refusal *refusals;
 	unsigned n_refusals;
 };
 
-/* Of more kernels than that in a module, none is fused with another. */
-#define COT_SHIM_FUSE_MAX 6u
-
 /* Of what cot_shim_rewrite_to_merge() makes of a text: the next one when that changes. */
-#define COT_SHIM_MERGE_VERSION 1u
+#define COT_SHIM_MERGE_VERSION 2u
 
 /*
  * 0 with at least one kernel; -ENOENT: none can be rewritten. `newest`: the version of PTX that the
@@ -60,7 +65,7 @@ struct cot_shim_rewritten {
  */
 int cot_shim_rewrite(const char *text, size_t length, unsigned newest,
 		     struct cot_shim_rewritten *ret);
-/* The same for merged launches: each kernel as `batch`, and pairs as `fuse`. */
+/* The same for merged launches: each kernel as `batch`, and sets of them as `fuse`. */
 int cot_shim_rewrite_to_merge(const char *text, size_t length, unsigned newest,
 			      struct cot_shim_rewritten *ret);
 void cot_shim_rewritten_finish(struct cot_shim_rewritten *r);

@@ -45,15 +45,18 @@ static void stop(void)
 {
 	uint64_t until = cot_now_ns() + STOP_NS;
 	struct cot_shim_gpu *g;
+	bool merging;
 
 	pthread_mutex_lock(&cot_shim_lock);
+	merging = atomic_load(&cot_shim_merging); /* until the thread that merges is told to end */
 	atomic_store(&cot_shim_stopping, true);
 	for (g = cot_shim_gpus_first(); g; g = g->next)
 		cot_shim_gpu_send_counts(g, cot_now_ns(), true);
 	pthread_mutex_unlock(&cot_shim_lock);
 	cot_shim_ring(&cot_shim_to_watch);
 	cot_wake_ring(&cot_shim_to_listen);
-	cot_shim_merge_stop();
+	if (merging)
+		cot_shim_merge_stop();
 	while (atomic_load(&n_alive) && cot_now_ns() < until)
 		cot_shim_pause(PAUSE_NS);
 }

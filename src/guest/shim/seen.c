@@ -107,13 +107,15 @@ static struct looks look(CUstream stream, struct cot_burst_id id)
 			      .blocking = !(flags & CU_STREAM_NON_BLOCKING)};
 }
 
-/* With the lock, which it takes. NULL: it cannot be known. */
-static struct cot_burst_stream *begin_with(CUstream stream, struct cot_burst_id id)
+/* With the lock, which it takes; `s` is what was found. NULL: it cannot be known. */
+static struct cot_burst_stream *begin_with(CUstream stream, struct cot_burst_id id,
+					   struct cot_burst_stream *s)
 {
-	struct cot_burst_stream *s = cot_burst_find(&bursts, id);
 	struct looks l = s ? (struct looks){.context = s->context} : look(stream, id);
 
 	begin();
+	if (COT_LIKELY(s && cot_burst_is(s, id)))
+		return s;
 	if (l.context)
 		return cot_burst_get(&bursts, id, l.context, l.blocking);
 	cot_burst_confuse(&bursts);
@@ -128,25 +130,31 @@ static bool is_captured(CUstream stream, bool per_thread)
 
 /* ---- operations ---- */
 
-void cot_shim_seen_operation(CUstream stream, bool per_thread)
+void cot_shim_seen_operation(CUstream stream, bool per_thread, enum cot_burst_kind kind)
 {
 	struct cot_burst_stream *s;
 	struct cot_burst_id id;
+	bool lost_input;
 	uint64_t now_ns;
 
 	if (!is_on())
 		return;
 	id = id_of(stream, per_thread);
 	s = cot_burst_find(&bursts, id);
-	if (COT_LIKELY(s && cot_burst_has_put(s)))
+	if (COT_LIKELY(s && cot_burst_has_put(s, kind)))
 		return;
 	if (!id.home || is_captured(stream, per_thread))
 		return;
 	now_ns = cot_now_ns();
-	s = begin_with(stream, id);
+	s = begin_with(stream, id, s);
 	if (s)
-		cot_burst_put(&bursts, s, (uint64_t)pthread_self(), now_ns);
+		cot_burst_put(&bursts, s, (uint64_t)pthread_self(), kind, now_ns);
+	lost_input = bursts.lost_input;
+	if (COT_UNLIKELY(lost_input))
+		bursts.lost_input = false;
 	end();
+	if (COT_UNLIKELY(lost_input) && queries_are_on())
+		cot_shim_query_burst_over(now_ns);
 }
 
 void cot_shim_seen_order(CUstream stream, bool per_thread, CUevent after)
@@ -158,7 +166,7 @@ void cot_shim_seen_order(CUstream stream, bool per_thread, CUevent after)
 		id = id_of(stream, per_thread);
 	if (!id.home || is_captured(stream, per_thread))
 		return;
-	s = begin_with(stream, id);
+	s = begin_with(stream, id, cot_burst_find(&bursts, id));
 	if (s)
 		cot_burst_order(&bursts, s, cot_burst_recorded(&bursts, (uintptr_t)after));
 	end();
@@ -168,7 +176,7 @@ void cot_shim_seen_order(CUstream stream, bool per_thread, CUevent after)
 
 /* A look at the clock costs a fifth of what a request may: of so many waits one is timed, and not
  * always the same one of a request that has several. */
-#define TIMED 4u
+#define TIMED 8u
 
 /* With the lock. */
 static bool is_next_timed(void)
@@ -177,65 +185,59 @@ static bool is_next_timed(void)
 }
 
 /* Ends what is done with the lock, and begins the wait. */
-static void begin_wait(struct cot_shim_wait *wait)
+static void begin_wait(struct cot_shim_wait *ret_wait, bool stays)
 {
-	bool is_timed = is_next_timed();
+	bool is_timed = stays && is_next_timed();
 
 	end();
-	wait->begin_ns = is_timed ? cot_now_ns() : 0;
+	ret_wait->begin_ns = is_timed ? cot_now_ns() : 0;
 }
 
-struct cot_shim_wait cot_shim_seen_stream(CUstream stream, bool per_thread)
+void cot_shim_seen_stream(struct cot_shim_wait *ret_wait, CUstream stream, bool per_thread,
+			  bool stays)
 {
-	struct cot_shim_wait wait = {.context = 0};
 	struct cot_burst_stream *s;
 	struct cot_burst_id id;
 
 	if (COT_LIKELY(!is_busy()) || is_captured(stream, per_thread))
-		return wait;
+		return;
+	ret_wait->context = 0;
 	id = id_of(stream, per_thread);
 	begin();
 	s = id.home ? cot_burst_find(&bursts, id) : NULL;
 	if (s)
-		wait.point = cot_burst_point(&bursts, s);
-	begin_wait(&wait);
-	return wait;
+		ret_wait->point = cot_burst_point(&bursts, s);
+	begin_wait(ret_wait, stays);
 }
 
-struct cot_shim_wait cot_shim_seen_context(CUcontext context)
+void cot_shim_seen_context(struct cot_shim_wait *ret_wait, CUcontext context)
 {
-	struct cot_shim_wait wait = {.context = 0};
-
 	if (COT_LIKELY(!is_busy()))
-		return wait;
-	wait.context = context ? (uintptr_t)context : current();
+		return;
+	ret_wait->context = context ? (uintptr_t)context : current();
 	begin();
-	wait.point = cot_burst_point_of_context(&bursts, wait.context);
-	begin_wait(&wait);
-	return wait;
+	ret_wait->point = cot_burst_point_of_context(&bursts, ret_wait->context);
+	begin_wait(ret_wait, true);
 }
 
-struct cot_shim_wait cot_shim_seen_event(CUevent event)
+void cot_shim_seen_event(struct cot_shim_wait *ret_wait, CUevent event, bool stays)
 {
-	struct cot_shim_wait wait = {.context = 0};
-
 	if (COT_LIKELY(!is_busy()))
-		return wait;
+		return;
+	ret_wait->context = 0;
 	begin();
-	wait.point = cot_burst_recorded(&bursts, (uintptr_t)event);
-	begin_wait(&wait);
-	return wait;
+	ret_wait->point = cot_burst_recorded(&bursts, (uintptr_t)event);
+	begin_wait(ret_wait, stays);
 }
 
-/* Who asks until the answer is yes waits from the first question on. What several threads do at the
+/* Who asks until the answer is yes waits from the first no on. What several threads do at the
  * same time is rather counted too much: then it is the GPU that they wait for. */
-void cot_shim_seen_asked(const struct cot_shim_wait *wait)
+void cot_shim_seen_asked(void)
 {
 	uint64_t none = 0;
 
 	if (!atomic_load_explicit(&asks_since_ns, memory_order_relaxed))
-		(void)atomic_compare_exchange_strong(
-			&asks_since_ns, &none, wait->begin_ns ? wait->begin_ns : cot_now_ns());
+		(void)atomic_compare_exchange_strong(&asks_since_ns, &none, cot_now_ns());
 }
 
 /* With the lock. */
@@ -264,7 +266,9 @@ void cot_shim_seen_covered(const struct cot_shim_wait *wait)
 		cot_burst_covered_context(&bursts, wait->context, wait->point, now_ns);
 	else
 		cot_burst_covered(&bursts, wait->point, now_ns);
-	over = is_over || !is_busy();
+	over = is_over || (!is_busy() && !bursts.kept_input);
+	if (COT_UNLIKELY(bursts.kept_input))
+		bursts.kept_input = false;
 	end();
 	if (over && queries_are_on())
 		cot_shim_query_burst_over(now_ns);

@@ -11,11 +11,18 @@
 #include "guest/shim/driver.h"
 
 /* An operation, before the call that makes it. */
-void cot_shim_seen_operation(CUstream stream, bool per_thread);
+void cot_shim_seen_operation(CUstream stream, bool per_thread, enum cot_burst_kind kind);
 static inline void cot_shim_seen_put(CUstream stream, bool per_thread)
 {
 	if (COT_UNLIKELY(cot_shim_settings.requests))
-		cot_shim_seen_operation(stream, per_thread);
+		cot_shim_seen_operation(stream, per_thread, COT_BURST_WORK);
+}
+
+/* A copy from the host to the GPU. */
+static inline void cot_shim_seen_input(CUstream stream, bool per_thread)
+{
+	if (COT_UNLIKELY(cot_shim_settings.requests))
+		cot_shim_seen_operation(stream, per_thread, COT_BURST_INPUT);
 }
 
 /* A wait, before the call; what it covers if that succeeds. */
@@ -25,16 +32,19 @@ struct cot_shim_wait {
 	uint64_t begin_ns;	      /* when the call was made; 0: this one is not timed */
 };
 
-struct cot_shim_wait cot_shim_seen_stream(CUstream stream, bool per_thread);
-struct cot_shim_wait cot_shim_seen_context(CUcontext context);
-struct cot_shim_wait cot_shim_seen_event(CUevent event);
+/* `stays`: the call returns when all is done. A question does not, nor does what records an event.
+ */
+void cot_shim_seen_stream(struct cot_shim_wait *ret_wait, CUstream stream, bool per_thread,
+			  bool stays);
+void cot_shim_seen_context(struct cot_shim_wait *ret_wait, CUcontext context);
+void cot_shim_seen_event(struct cot_shim_wait *ret_wait, CUevent event, bool stays);
 
 static inline void cot_shim_wait_stream(struct cot_shim_wait *ret_wait, CUstream stream,
-					bool per_thread)
+					bool per_thread, bool stays)
 {
 	ret_wait->point.position = 0;
 	if (COT_UNLIKELY(cot_shim_settings.requests))
-		*ret_wait = cot_shim_seen_stream(stream, per_thread);
+		cot_shim_seen_stream(ret_wait, stream, per_thread, stays);
 }
 
 /* NULL: the current one. */
@@ -42,20 +52,20 @@ static inline void cot_shim_wait_context(struct cot_shim_wait *ret_wait, CUconte
 {
 	ret_wait->point.position = 0;
 	if (COT_UNLIKELY(cot_shim_settings.requests))
-		*ret_wait = cot_shim_seen_context(context);
+		cot_shim_seen_context(ret_wait, context);
 }
 
-static inline void cot_shim_wait_event(struct cot_shim_wait *ret_wait, CUevent event)
+static inline void cot_shim_wait_event(struct cot_shim_wait *ret_wait, CUevent event, bool stays)
 {
 	ret_wait->point.position = 0;
 	if (COT_UNLIKELY(cot_shim_settings.requests))
-		*ret_wait = cot_shim_seen_event(event);
+		cot_shim_seen_event(ret_wait, event, stays);
 }
 
 /* The call has returned, or the function was called that the stream was given. */
 void cot_shim_seen_covered(const struct cot_shim_wait *wait);
 /* It was a question, and the answer is not yet. */
-void cot_shim_seen_asked(const struct cot_shim_wait *wait);
+void cot_shim_seen_asked(void);
 static inline void cot_shim_seen_waited(const struct cot_shim_wait *wait, CUresult rc)
 {
 	if (COT_LIKELY(!wait->point.position))
@@ -63,7 +73,7 @@ static inline void cot_shim_seen_waited(const struct cot_shim_wait *wait, CUresu
 	if (!rc)
 		cot_shim_seen_covered(wait);
 	else if (rc == CUDA_ERROR_NOT_READY)
-		cot_shim_seen_asked(wait);
+		cot_shim_seen_asked();
 }
 
 /* The event was recorded where a wait for the stream leads, which began before that. */

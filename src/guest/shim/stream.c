@@ -165,8 +165,10 @@ static void wait_for_blocking(struct cot_shim_stream *d, CUstream to)
 		    atomic_exchange(&s->dirty, false))
 			(void)order_after(s, to);
 	pthread_mutex_unlock(&p->lock);
-	if (to != home && !cot_shim_any_blocking_capture())
+	if (to != home && cot_shim_hold_off_blocking_captures()) {
 		order_locked(d, home, to);
+		cot_shim_let_captures();
+	}
 }
 
 /* With s->pair. The default stream's home has no name here: another context may be current. But
@@ -191,7 +193,7 @@ static void wait_for_default(struct cot_shim_stream *s, CUstream to)
 		return;
 	/* While a graph is recorded in a blocking stream the default stream must not be touched,
 	 * not by the program either: what is in it can wait. */
-	if (cot_shim_any_blocking_capture())
+	if (!cot_shim_hold_off_blocking_captures())
 		return;
 	pthread_mutex_lock(&s->pair);
 	if (atomic_load(&s->seen) < n) {
@@ -199,6 +201,7 @@ static void wait_for_default(struct cot_shim_stream *s, CUstream to)
 		atomic_store(&s->seen, n);
 	}
 	pthread_mutex_unlock(&s->pair);
+	cot_shim_let_captures();
 }
 
 static void keep_order(struct cot_shim_stream *s, CUstream to)
@@ -216,8 +219,10 @@ static void keep_order(struct cot_shim_stream *s, CUstream to)
 void cot_shim_stream_unknown(struct cot_shim_parts *p, CUstream stream)
 {
 	atomic_store(&p->has_unknown, true);
-	if (!cot_shim_any_blocking_capture())
-		(void)order_after(&p->default_stream, stream);
+	if (!cot_shim_hold_off_blocking_captures())
+		return;
+	(void)order_after(&p->default_stream, stream);
+	cot_shim_let_captures();
 }
 
 /* Whether a stream that is not virtual would be, but for that. */
@@ -386,7 +391,14 @@ static bool clear(struct cot_shim_stream *s, uint32_t part)
 
 bool cot_shim_streams_clear(struct cot_shim_parts *p, uint32_t part)
 {
-	return cot_shim_streams_each(p, clear, part);
+	bool cleared;
+
+	/* A stream that moves home would be in a capture that begins there meanwhile. */
+	if (!cot_shim_hold_off_beginning())
+		return false;
+	cleared = cot_shim_streams_each(p, clear, part);
+	cot_shim_let_captures();
+	return cleared;
 }
 
 static bool prepare(struct cot_shim_stream *s, uint32_t part)

@@ -10,6 +10,15 @@ static _Atomic(struct cot_shim_stream *) buckets[BUCKETS];
 static _Atomic uint32_t n_known;
 static _Atomic uint32_t n_captures, n_blocking_captures;
 static pthread_mutex_t add_lock = PTHREAD_MUTEX_INITIALIZER;
+/* Threads that begin a capture, until it is counted; and that do what would spoil one. Each asks
+ * for the other number when it has counted itself. */
+static _Atomic uint32_t n_beginning, n_holding_off;
+static __thread bool begins;
+
+/* Who holds captures off may be in a call of the driver that returns only when this thread goes
+ * on: after that time a capture begins all the same. */
+#define HELD_OFF_NS (COT_NS_PER_S / 2)
+#define LOOK_NS	    20000u
 
 /* ---- captures ---- */
 
@@ -279,14 +288,64 @@ struct cot_shim_stream *cot_shim_stream_find(CUstream stream, bool per_thread)
 
 /* ---- captures begin and end ---- */
 
+void cot_shim_capture_begin(void)
+{
+	uint64_t until_ns;
+
+	begins = true;
+	atomic_fetch_add(&n_beginning, 1);
+	if (!atomic_load(&n_holding_off))
+		return;
+	until_ns = cot_now_ns() + HELD_OFF_NS;
+	while (atomic_load(&n_holding_off) && cot_now_ns() < until_ns)
+		cot_shim_pause(LOOK_NS);
+}
+
+void cot_shim_capture_begun(void)
+{
+	atomic_fetch_sub(&n_beginning, 1);
+	begins = false;
+}
+
+bool cot_shim_hold_off_beginning(void)
+{
+	atomic_fetch_add(&n_holding_off, 1);
+	if (!atomic_load(&n_beginning))
+		return true;
+	cot_shim_let_captures();
+	return false;
+}
+
+bool cot_shim_hold_off_captures(void)
+{
+	if (!cot_shim_hold_off_beginning())
+		return false;
+	if (!atomic_load(&n_captures))
+		return true;
+	cot_shim_let_captures();
+	return false;
+}
+
+bool cot_shim_hold_off_blocking_captures(void)
+{
+	if (begins)
+		return false;
+	while (!cot_shim_hold_off_beginning())
+		(void)sched_yield();
+	if (!atomic_load(&n_blocking_captures))
+		return true;
+	cot_shim_let_captures();
+	return false;
+}
+
+void cot_shim_let_captures(void)
+{
+	atomic_fetch_sub(&n_holding_off, 1);
+}
+
 bool cot_shim_any_capture(void)
 {
 	return atomic_load_explicit(&n_captures, memory_order_relaxed) != 0;
-}
-
-bool cot_shim_any_blocking_capture(void)
-{
-	return atomic_load(&n_blocking_captures) != 0;
 }
 
 void cot_shim_stream_will_capture(CUstream stream, bool per_thread)
@@ -320,14 +379,24 @@ static void uncount_if_ended(struct cot_shim_stream *s)
 		uncount(s);
 }
 
+static void one_less(_Atomic uint32_t *n)
+{
+	uint32_t was = atomic_load(n);
+
+	while (was && !atomic_compare_exchange_weak(n, &was, was - 1))
+		;
+}
+
 /* Streams that had joined the capture have left it, too. */
-void cot_shim_stream_captured(void)
+void cot_shim_stream_captured(CUresult rc)
 {
 	struct cot_shim_stream *s;
 	unsigned i;
 
-	if (atomic_load(&n_captures))
-		atomic_fetch_sub(&n_captures, 1);
+	/* Else none was there, or it goes on. */
+	if (!rc || rc == CUDA_ERROR_STREAM_CAPTURE_INVALIDATED ||
+	    rc == CUDA_ERROR_STREAM_CAPTURE_UNJOINED)
+		one_less(&n_captures);
 	if (!atomic_load(&n_blocking_captures))
 		return;
 	for (s = of_thread; s; s = s->next)
@@ -407,4 +476,7 @@ void cot_shim_stream_table_forget(void)
 	atomic_store(&n_blocking_captures, 0);
 	of_thread = NULL;
 	add_lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+	atomic_store(&n_beginning, 0);
+	atomic_store(&n_holding_off, 0);
+	begins = false;
 }

@@ -68,7 +68,6 @@ static void put_kernel(struct writer *w, const struct cot_shim_kernel *k)
 	put_number(w, k->args_at);
 	put_number(w, k->params_bytes);
 	put_number(w, k->align);
-	put_number(w, k->fused);
 	put(w, k->params, k->n_params * sizeof(k->params[0]));
 }
 
@@ -79,6 +78,8 @@ static void put_all(struct writer *w, const struct cot_shim_rewritten *r)
 	put_number(w, r->n_kernels);
 	for (i = 0; i < r->n_kernels; i++)
 		put_kernel(w, &r->kernels[i]);
+	put_number(w, r->n_fused);
+	put(w, r->fused, r->n_fused * sizeof(r->fused[0]));
 	put_number(w, r->n_refusals);
 	for (i = 0; i < r->n_refusals; i++) {
 		put_text(w, r->refusals[i].name);
@@ -200,26 +201,26 @@ static void take_kernel(struct reader *r, struct cot_shim_kernel *k)
 	k->args_at = take_number(r, 2 * PARAMS_MAX);
 	k->params_bytes = take_number(r, PARAMS_MAX);
 	k->align = take_number(r, ALIGN_MAX);
-	k->fused = take_number(r, (1u << COT_SHIM_FUSE_MAX) - 1);
 	if (!k->align || (k->align & (k->align - 1)))
 		r->rc = r->rc ? r->rc : -EINVAL;
 	take_params(r, k);
 }
 
-/* Each of a pair names the other. */
-static void count_fused(struct reader *r, struct cot_shim_rewritten *made)
+/* Of kernels that there are. */
+static void take_fused(struct reader *r, struct cot_shim_rewritten *made)
 {
-	unsigned a, b;
+	uint32_t n = take_number(r, COT_SHIM_FUSED_MAX), set, i;
+	unsigned n_kernels;
 
-	for (a = 0; a < made->n_kernels && !r->rc; a++)
-		for (b = 0; b < COT_SHIM_FUSE_MAX; b++) {
-			if (!(made->kernels[a].fused >> b & 1))
-				continue;
-			if (a == b || b >= made->n_kernels || a >= COT_SHIM_FUSE_MAX ||
-			    !(made->kernels[b].fused >> a & 1))
-				r->rc = -EINVAL;
-			made->n_fused += a < b;
-		}
+	if (n && made->n_kernels > COT_SHIM_FUSE_MAX)
+		r->rc = -EINVAL;
+	for (i = 0; i < n && !r->rc; i++) {
+		set = take_number(r, (1u << made->n_kernels) - 1);
+		n_kernels = (unsigned)__builtin_popcount(set);
+		if (n_kernels < 2 || n_kernels > COT_SHIM_FUSED_KERNELS)
+			r->rc = r->rc ? r->rc : -EINVAL;
+		made->fused[made->n_fused++] = set;
+	}
 }
 
 static void take_refusals(struct reader *r, struct cot_shim_rewritten *made)
@@ -240,13 +241,13 @@ static void take_all(struct reader *r, struct cot_shim_rewritten *made)
 
 	if (!n)
 		r->rc = r->rc ? r->rc : -EINVAL;
-	made->kernels = make_list(r, n, 6 * sizeof(uint32_t), sizeof(made->kernels[0]));
+	made->kernels = make_list(r, n, 5 * sizeof(uint32_t), sizeof(made->kernels[0]));
 	for (i = 0; i < n && !r->rc; i++) {
 		made->kernels[i].index = i;
 		made->n_kernels++;
 		take_kernel(r, &made->kernels[i]);
 	}
-	count_fused(r, made);
+	take_fused(r, made);
 	take_refusals(r, made);
 	made->text = take_text(r, COT_SHIM_STORE_FILE_BYTES);
 	if (!r->rc && r->at != r->n)

@@ -18,6 +18,7 @@ const char *const cot_mix_reasons[COT_MIX_N_REASONS] = {
 	[COT_MIX_NEAR] = "nearly kept",
 	[COT_MIX_OVER] = "over the target",
 	[COT_MIX_OTHER_IS_MORE] = "other topology",
+	[COT_MIX_EVENER] = "shares more evenly",
 	[COT_MIX_LESS] = "less than could be",
 };
 
@@ -60,6 +61,15 @@ enum cot_mix_fault cot_mix_judge(const struct cot_mix_result *r, unsigned way)
 	return is_slow(o, cot_mix_fixed(r, way), best) ? COT_MIX_SLOW : COT_MIX_FINE;
 }
 
+static enum cot_mix_reason reason_of_slow(const struct cot_mix_outcome *o,
+					  const struct cot_mix_outcome *fixed, int own)
+{
+	if (!is_slow(o, fixed, own))
+		return COT_MIX_OTHER_IS_MORE;
+	return o->batch_least > COT_MIXES_EVENER * fixed[own].batch_least ? COT_MIX_EVENER
+									  : COT_MIX_LESS;
+}
+
 enum cot_mix_reason cot_mix_reason(const struct cot_mix_result *r, unsigned way)
 {
 	const struct cot_mix_outcome *o = &r->outcomes[way], *fixed = cot_mix_fixed(r, way);
@@ -71,7 +81,7 @@ enum cot_mix_reason cot_mix_reason(const struct cot_mix_result *r, unsigned way)
 			return COT_MIX_OTHER_KEEPS;
 		return o->use <= NEAR ? COT_MIX_NEAR : COT_MIX_OVER;
 	case COT_MIX_SLOW:
-		return is_slow(o, fixed, own) ? COT_MIX_LESS : COT_MIX_OTHER_IS_MORE;
+		return reason_of_slow(o, fixed, own);
 	default:
 		return COT_MIX_NO_FAULT;
 	}

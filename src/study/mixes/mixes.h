@@ -15,6 +15,10 @@
 enum { COT_MIXES_FIRST = COT_MIXES_FIXED, COT_MIXES_AGAIN, COT_MIXES_WAYS };
 extern const char *const cot_mixes_ways[COT_MIXES_WAYS];
 
+/* Shared more evenly: the one with least has so many times as much. A policy that shares by weight
+ * has less in all where programs differ in what they lose beside others. */
+#define COT_MIXES_EVENER 1.05
+
 /* SMs of their GPU: as many units of 1 as an H200 has units of 16. */
 #define COT_MIXES_SMS 7u
 
@@ -26,6 +30,7 @@ struct cot_mix_outcome {
 	bool parts;	  /* side by side: a batch program is in one pool with a latency program */
 	double use;	  /* p99 of responses over the target, of the worst program */
 	double batch_sum; /* of the batch programs' rates, in parts of those alone */
+	double batch_least; /* the least of these, each for a weight of 100 */
 };
 
 struct cot_mix_result {
@@ -59,6 +64,7 @@ enum cot_mix_reason {
 	COT_MIX_NEAR,	       /* missed by no more than a twentieth */
 	COT_MIX_OVER,	       /* missed */
 	COT_MIX_OTHER_IS_MORE, /* slow: not by what the best fixed one in its topology has */
+	COT_MIX_EVENER,	       /* slow: one in its topology has more in all, and leaves one less */
 	COT_MIX_LESS,	       /* slow: one in its topology has more */
 	COT_MIX_N_REASONS,
 };

@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -84,20 +85,32 @@ static bool side_by_side(const struct cot_mix *m, const struct cot_sim_host *h)
 	return false;
 }
 
+static void add_batch(const struct cot_mix *m, uint32_t i, double rate, struct cot_mix_outcome *o)
+{
+	double for_100 = rate * 100 / m->sc->apps[i].weight;
+
+	if (for_100 < o->batch_least)
+		o->batch_least = for_100;
+	o->batch_sum += rate;
+}
+
 static void take(const struct cot_mix *m, const struct cot_sim_host *h,
 		 const struct cot_sim_result *before, struct cot_sim_result *after,
 		 struct cot_mix_outcome *ret)
 {
+	double us = cot_us_from_ps(after->end_ps - before->end_ps);
 	uint32_t i;
 
-	*ret = (struct cot_mix_outcome){.kept = true, .parts = side_by_side(m, h)};
+	*ret = (struct cot_mix_outcome){
+		.kept = true, .parts = side_by_side(m, h), .batch_least = INFINITY};
 	for (i = 0; i < m->sc->n_apps; i++) {
 		if (m->sc->apps[i].cls == COT_CLASS_LATENCY)
 			add_latency(h, i, ret);
 		else
-			ret->batch_sum += (after->apps[i].progress - before->apps[i].progress) *
-					  m->alone_us[i] /
-					  cot_us_from_ps(after->end_ps - before->end_ps);
+			add_batch(m, i,
+				  (after->apps[i].progress - before->apps[i].progress) *
+					  m->alone_us[i] / us,
+				  ret);
 	}
 }
 

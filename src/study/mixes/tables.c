@@ -71,12 +71,13 @@ struct cot_table *cot_mixes_table_reasons(const struct cot_mixes *all)
 		{"missed: nearly kept", COT_ALIGN_RIGHT},
 		{"over", COT_ALIGN_RIGHT},
 		{"other topology only", COT_ALIGN_RIGHT},
-		{"slow: in its topology", COT_ALIGN_RIGHT},
+		{"slow: shares more evenly", COT_ALIGN_RIGHT},
+		{"in its topology", COT_ALIGN_RIGHT},
 		{"other topology has more", COT_ALIGN_RIGHT},
 	};
-	static const enum cot_mix_reason reasons[] = {COT_MIX_NEAR, COT_MIX_OVER,
-						      COT_MIX_OTHER_KEEPS, COT_MIX_LESS,
-						      COT_MIX_OTHER_IS_MORE};
+	static const enum cot_mix_reason reasons[] = {COT_MIX_NEAR,	   COT_MIX_OVER,
+						      COT_MIX_OTHER_KEEPS, COT_MIX_EVENER,
+						      COT_MIX_LESS,	   COT_MIX_OTHER_IS_MORE};
 	struct cot_table *t = cot_table_create(columns, COT_ARRAY_LEN(columns));
 	unsigned way, i;
 
@@ -134,6 +135,7 @@ struct cot_table *cot_mixes_table_single(const struct cot_mixes *all)
 		{"targets", COT_ALIGN_LEFT},
 		{"p99 / target", COT_ALIGN_RIGHT},
 		{"batch sum", COT_ALIGN_RIGHT},
+		{"least", COT_ALIGN_RIGHT},
 	};
 	struct cot_table *t = cot_table_create(columns, COT_ARRAY_LEN(columns));
 	unsigned way;
@@ -145,6 +147,7 @@ struct cot_table *cot_mixes_table_single(const struct cot_mixes *all)
 		cot_table_text(t, o->kept ? "kept" : "missed");
 		cot_table_cell(t, "%.3f", o->use);
 		cot_table_cell(t, "%.3f", o->batch_sum);
+		cot_table_cell(t, "%.3f", o->batch_least);
 	}
 	return t;
 }

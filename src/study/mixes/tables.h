@@ -32,11 +32,13 @@ struct cot_table *cot_mixes_table_failures(const struct cot_mixes *all);
 struct cot_table *cot_mixes_table_single(const struct cot_mixes *all);
 
 /* What the first tables say. */
-#define COT_MIXES_EXPLAINED                                                                    \
-	"Where one can: some fixed arrangement keeps all targets in the same seconds. "        \
-	"Batch sum: rates\nof the batch programs, in parts of those alone, where the targets " \
-	"are kept; of the best: over\nthat of the best fixed arrangement that keeps them. "    \
-	"Nearly kept: missed by 0.05 or less. Other\ntopology: of pools (pools, rotate, "      \
-	"timeslice) and parts the one in which slo did not run."
+#define COT_MIXES_EXPLAINED                                                                     \
+	"Where one can: some fixed arrangement keeps all targets in the same seconds. "         \
+	"Batch sum: rates\nof the batch programs, in parts of those alone, where the targets "  \
+	"are kept; of the best: over\nthat of the best fixed arrangement that keeps them. "     \
+	"Nearly kept: missed by 0.05 or less. More\nevenly: less in all than an arrangement "   \
+	"of its topology has, and 1.05 times as much or more\nfor the batch program with "      \
+	"least, by weight. Other topology: of pools (pools, rotate, timeslice)\nand parts the " \
+	"one in which slo did not run."
 
 #endif

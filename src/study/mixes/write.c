@@ -39,8 +39,8 @@ static void print_line(FILE *out, const struct cot_mix_result *r, unsigned way,
 	const struct cot_mix_outcome *o = &r->outcomes[way];
 	int best = cot_mix_best(r, way);
 
-	(void)fprintf(out, "%" PRIu64 ",%s,%s,%.6g,%.6g,%s,", r->seed, cot_mixes_ways[way],
-		      o->kept ? "yes" : "no", o->use, o->batch_sum,
+	(void)fprintf(out, "%" PRIu64 ",%s,%s,%.6g,%.6g,%.6g,%s,", r->seed, cot_mixes_ways[way],
+		      o->kept ? "yes" : "no", o->use, o->batch_sum, o->batch_least,
 		      best < 0 ? "" : cot_mixes_ways[best]);
 	if (way >= COT_MIXES_FIXED)
 		(void)fprintf(out, "%s,%s,", faults[cot_mix_judge(r, way)],
@@ -55,9 +55,10 @@ int cot_mixes_write_csv(FILE *out, const void *data, const struct cot_origin *or
 	const struct cot_mixes *all = data;
 	unsigned i, way;
 
-	(void)fputs("seed,run,kept,p99_of_target,batch_sum,best,fault,why," COT_ORIGIN_CSV_HEAD
-		    "\n",
-		    out);
+	(void)fputs(
+		"seed,run,kept,p99_of_target,batch_sum,batch_least,best,fault,why," COT_ORIGIN_CSV_HEAD
+		"\n",
+		out);
 	for (i = 0; i < all->n; i++)
 		for (way = 0; way < COT_MIXES_WAYS; way++)
 			print_line(out, &all->results[i], way, origin);
@@ -68,8 +69,8 @@ int cot_mixes_write_csv(FILE *out, const void *data, const struct cot_origin *or
 
 static json_t *outcome(const struct cot_mix_outcome *o)
 {
-	return json_pack("{s:b, s:f, s:f}", "kept", (int)o->kept, "p99_of_target", o->use,
-			 "batch_sum", o->batch_sum);
+	return json_pack("{s:b, s:f, s:f, s:f}", "kept", (int)o->kept, "p99_of_target", o->use,
+			 "batch_sum", o->batch_sum, "batch_least", o->batch_least);
 }
 
 static json_t *ways(const struct cot_mix_outcome *outcomes, unsigned n)

@@ -1,13 +1,16 @@
 /*
- * A stand-in for libnvidia-ml.so.1: a GPU that draws 250 W for ever, and counts its energy in steps
- * of 20 ms of it, as NVML does.
+ * A stand-in for libnvidia-ml.so.1: a GPU that draws 250 W for ever, counts its energy in steps of
+ * 20 ms of it, as NVML does, and moves a quarter of what its memory can.
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <time.h>
 
 #define API	__attribute__((visibility("default")))
 #define WATTS	250
 #define STEP_MS 20
+#define PERCENT 25.0
+#define DRAM	10u /* of the metrics */
 
 API int nvmlInit_v2(void);
 API int nvmlShutdown(void);
@@ -19,6 +22,15 @@ API int nvmlDeviceGetEnforcedPowerLimit(void *device, unsigned *ret_mw);
 API int nvmlDeviceGetClockInfo(void *device, int clock, unsigned *ret_mhz);
 API int nvmlDeviceGetTemperature(void *device, int sensor, unsigned *ret_celsius);
 API int nvmlDeviceGetCurrentClocksThrottleReasons(void *device, unsigned long long *ret);
+API int nvmlDeviceGetHandleByIndex_v2(unsigned index, void **ret);
+API int nvmlDeviceGetHandleByUUID(const char *uuid, void **ret);
+API int nvmlDeviceGetMaxClockInfo(void *device, unsigned clock, unsigned *ret_mhz);
+API int nvmlDeviceGetMemoryBusWidth(void *device, unsigned *ret_bits);
+API int nvmlGpmQueryDeviceSupport(void *device, void *support);
+API int nvmlGpmSampleAlloc(void **ret);
+API int nvmlGpmSampleFree(void *sample);
+API int nvmlGpmSampleGet(void *device, void *sample);
+API int nvmlGpmMetricsGet(void *metrics);
 
 static int gpu;
 
@@ -83,4 +95,72 @@ int nvmlDeviceGetCurrentClocksThrottleReasons(void *device, unsigned long long *
 {
 	*ret = 1;
 	return device == &gpu ? 0 : 2;
+}
+
+int nvmlDeviceGetHandleByIndex_v2(unsigned index, void **ret)
+{
+	*ret = &gpu;
+	return index ? 6 : 0;
+}
+
+int nvmlDeviceGetHandleByUUID(const char *uuid, void **ret)
+{
+	*ret = &gpu;
+	return uuid[0] ? 0 : 2;
+}
+
+int nvmlDeviceGetMaxClockInfo(void *device, unsigned clock, unsigned *ret_mhz)
+{
+	return nvmlDeviceGetClockInfo(device, (int)clock, ret_mhz);
+}
+
+int nvmlDeviceGetMemoryBusWidth(void *device, unsigned *ret_bits)
+{
+	*ret_bits = 6144;
+	return device == &gpu ? 0 : 2;
+}
+
+/* ---- performance monitoring: who uses it has a sample of before and one of after ---- */
+
+int nvmlGpmQueryDeviceSupport(void *device, void *support)
+{
+	unsigned *version_and_answer = support;
+
+	version_and_answer[1] = 1;
+	return device == &gpu && version_and_answer[0] == 1 ? 0 : 2;
+}
+
+int nvmlGpmSampleAlloc(void **ret)
+{
+	*ret = calloc(1, 1);
+	return *ret ? 0 : 999;
+}
+
+int nvmlGpmSampleFree(void *sample)
+{
+	free(sample);
+	return 0;
+}
+
+int nvmlGpmSampleGet(void *device, void *sample)
+{
+	*(char *)sample = 1;
+	return device == &gpu ? 0 : 2;
+}
+
+int nvmlGpmMetricsGet(void *metrics)
+{
+	struct {
+		unsigned version, n;
+		char *samples[2];
+		struct {
+			unsigned id;
+			int rc;
+			double value;
+		} first;
+	} *m = metrics;
+
+	m->first.rc = m->first.id == DRAM && *m->samples[0] && *m->samples[1] ? 0 : 3;
+	m->first.value = PERCENT;
+	return m->version == 1 && m->n == 1 ? 0 : 2;
 }

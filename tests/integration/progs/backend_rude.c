@@ -4,6 +4,7 @@
  * that the backend did not answer as it should, and "rude ends". Started by `cotenant run
  * --backend`.
  */
+#include <fcntl.h>
 #include <poll.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -68,7 +69,9 @@ static void expect_end(int fd, const char *what)
 	close(fd);
 }
 
-/* A connection that is welcome; and its page. */
+static int page_fd, wake_fd;
+
+/* A connection that is welcome; its page, and until the next one its descriptors. */
 static int come_in(struct cot_backend_page **ret_page)
 {
 	struct cot_backend_message m;
@@ -80,6 +83,10 @@ static int come_in(struct cot_backend_page **ret_page)
 				.msg_controllen = sizeof(control.bytes)};
 	int fd = open_door(), fds[2];
 
+	if (page_fd) {
+		close(page_fd);
+		close(wake_fd);
+	}
 	send_all(fd, &hello, sizeof(hello), NULL, 0);
 	if (recvmsg(fd, &packet, MSG_CMSG_CLOEXEC) != (ssize_t)sizeof(m) ||
 	    m.type != COT_BACKEND_WELCOME || !CMSG_FIRSTHDR(&packet)) {
@@ -89,8 +96,8 @@ static int come_in(struct cot_backend_page **ret_page)
 	memcpy(fds, CMSG_DATA(CMSG_FIRSTHDR(&packet)), sizeof(fds));
 	*ret_page =
 		mmap(NULL, COT_BACKEND_PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fds[0], 0);
-	close(fds[0]);
-	close(fds[1]);
+	page_fd = fds[0];
+	wake_fd = fds[1];
 	return fd;
 }
 
@@ -116,6 +123,28 @@ static void scribble(struct cot_backend_page *page)
 		atomic_store(&s->word, (uint64_t)(k % 5) * 8 + k % 8);
 		atomic_store(&page->own_ns, k);
 	}
+}
+
+/* What came along cannot be made smaller, and is nobody else's. */
+static void spoil_files(void)
+{
+	const uint64_t most = UINT64_MAX - 1;
+	struct cot_backend_page *page;
+	int one = come_in(&page), spoilt, other, i;
+
+	if (!ftruncate(page_fd, 0))
+		printf("rude: the page is smaller\n");
+	spoilt = dup(wake_fd);
+	(void)!write(spoilt, &most, sizeof(most));
+	(void)fcntl(spoilt, F_SETFL, fcntl(spoilt, F_GETFL) & ~O_NONBLOCK);
+	other = come_in(&page);
+	if (!(fcntl(wake_fd, F_GETFL) & O_NONBLOCK))
+		printf("rude: one descriptor wakes for all\n");
+	for (i = 0; i < WRITES / 100; i++) /* it still answers those that come and go */
+		(void)!write(wake_fd, &(const uint64_t){1}, sizeof(uint64_t));
+	close(one);
+	close(other);
+	close(spoilt);
 }
 
 int main(void)
@@ -172,6 +201,7 @@ int main(void)
 	send_all(fd, &m, sizeof(m), NULL, 0);
 	expect_end(fd, "memory that is not there");
 
+	spoil_files();
 	fd = come_in(&page);
 	scribble(page);
 	close(fd);

@@ -6,6 +6,8 @@
  *     merge [--seed N] [--programs N] [--threads N]
  *     merge --lurk N
  *     merge --at-once N [--threads N]     each thread launches and waits, N times
+ *     merge --each N                      a launch of each of four kernels, each in a stream; N
+ * times
  *
  * Prints "programs N launches N checks N wrong N digest HEX"; the digest is of all results in one
  * thread's order. Exit status 1: something was wrong.
@@ -68,6 +70,33 @@ static const char text[] =
 	"  st.global.u32 [%rd3], %r11;\n"
 	"  ret;\n"
 	"}\n"
+	/* words[i] = reversed bits of words[i] plus the thread's number in its block, of blocks of 4 x 3 x 2
+	 * in z */
+	".visible .entry flip(.param .u64 words)\n"
+	"{\n"
+	"  .reg .b32 %r<9>; .reg .b64 %rd<4>;\n"
+	"  ld.param.u64 %rd1, [words];\n"
+	"  mov.u32 %r1, %tid.x; mov.u32 %r2, %tid.y; mov.u32 %r3, %tid.z; mov.u32 %r4, %ctaid.z;\n"
+	"  mad.lo.u32 %r5, %r3, 3, %r2; mad.lo.u32 %r5, %r5, 4, %r1;\n"
+	"  mad.lo.u32 %r6, %r4, 24, %r5;\n"
+	"  mul.wide.u32 %rd2, %r6, 4; add.u64 %rd3, %rd1, %rd2;\n"
+	"  ld.global.u32 %r7, [%rd3]; brev.b32 %r7, %r7; add.u32 %r7, %r7, %r5;\n"
+	"  st.global.u32 [%rd3], %r7;\n"
+	"  ret;\n"
+	"}\n"
+	/* words[i] = words[i] * by, of `n` words, in blocks of any size; other threads return at once. */
+	".visible .entry scale(.param .u8 by, .param .u32 n, .param .u64 words)\n"
+	"{\n"
+	"  .reg .pred %p<2>; .reg .b16 %h<2>; .reg .b32 %r<8>; .reg .b64 %rd<4>;\n"
+	"  ld.param.u8 %h1, [by]; ld.param.u32 %r1, [n]; ld.param.u64 %rd1, [words];\n"
+	"  mov.u32 %r2, %ctaid.x; mov.u32 %r3, %ntid.x; mov.u32 %r4, %tid.x;\n"
+	"  mad.lo.u32 %r5, %r2, %r3, %r4;\n"
+	"  setp.ge.u32 %p1, %r5, %r1; @%p1 ret;\n"
+	"  mul.wide.u32 %rd2, %r5, 4; add.u64 %rd3, %rd1, %rd2;\n"
+	"  ld.global.u32 %r6, [%rd3]; cvt.u32.u16 %r7, %h1; mul.lo.u32 %r6, %r6, %r7;\n"
+	"  st.global.u32 [%rd3], %r6;\n"
+	"  ret;\n"
+	"}\n"
 	/* Waits until words[0] is not 0, which another launch or the host does: never merged. */
 	".visible .entry lurk(.param .u64 flag, .param .u64 words)\n"
 	"{\n"
@@ -93,8 +122,8 @@ struct play {
 };
 
 static CUcontext context;
-static CUfunction churn, turn, lurk;
-static unsigned n_threads, n_programs, n_at_once;
+static CUfunction churn, turn, flip, scale, lurk;
+static unsigned n_threads, n_programs, n_at_once, n_each;
 
 static uint32_t draw(struct play *p, uint32_t n)
 {
@@ -182,20 +211,64 @@ static void do_turn(struct play *p, unsigned s, unsigned to)
 	p->n_launches++;
 }
 
-/* In each stream one or two, on buffers of their own. */
+static uint32_t reversed(uint32_t x)
+{
+	uint32_t to = 0, i;
+
+	for (i = 0; i < 32; i++)
+		to |= (x >> i & 1) << (31 - i);
+	return to;
+}
+
+static void do_flip(struct play *p, unsigned s, unsigned to)
+{
+	uint32_t blocks = 1 + draw(p, 5), i;
+	void *params[] = {&p->buffer[to]};
+
+	use(p, to, s);
+	PROG_CHECK(cuLaunchKernel(flip, 1, 1, blocks, 4, 3, 2, 0, p->streams[s], params, NULL));
+	for (i = 0; i < blocks * 24; i++)
+		p->mirror[to][i] = reversed(p->mirror[to][i]) + i % 24;
+	p->n_launches++;
+}
+
+static void do_scale(struct play *p, unsigned s, unsigned to)
+{
+	uint32_t n = 1 + draw(p, WORDS), threads = 1 + draw(p, 200), i;
+	uint8_t by = (uint8_t)(3 + 2 * draw(p, 100));
+	void *params[] = {&by, &n, &p->buffer[to]};
+
+	use(p, to, s);
+	PROG_CHECK(cuLaunchKernel(scale, (n + threads - 1) / threads, 1, 1, threads, 1, 1, 0,
+				  p->streams[s], params, NULL));
+	for (i = 0; i < n; i++)
+		p->mirror[to][i] *= by;
+	p->n_launches++;
+}
+
+static void do_kernel(struct play *p, unsigned which, unsigned s, unsigned to)
+{
+	if (which == 0)
+		do_churn(p, s, to, (to + 1) % BUFFERS);
+	else if (which == 1)
+		do_turn(p, s, to);
+	else if (which == 2)
+		do_flip(p, s, to);
+	else
+		do_scale(p, s, to);
+}
+
+/* In each stream one or two, on buffers of their own: of one kernel, or of any. */
 static void do_burst(struct play *p)
 {
-	unsigned s, at = draw(p, BUFFERS), what = draw(p, 3);
+	unsigned s, at = draw(p, BUFFERS), what = draw(p, 6);
 
 	for (s = BLOCKING_1; s < STREAMS; s++) {
 		unsigned to = (at + 2 * s) % BUFFERS;
 
 		if (draw(p, 8) == 0)
 			continue;
-		if (what == 0 || (what == 2 && draw(p, 2)))
-			do_churn(p, s, to, (to + 1) % BUFFERS);
-		else
-			do_turn(p, s, to);
+		do_kernel(p, what < 4 ? what : draw(p, 4), s, to);
 	}
 }
 
@@ -383,6 +456,18 @@ static void launch_and_wait(struct play *p)
 	}
 }
 
+/* In streams that wait for no other, but the last one. */
+static void launch_each(struct play *p)
+{
+	unsigned i, k;
+
+	for (i = 0; i < n_each; i++) {
+		for (k = 0; k < 4; k++)
+			do_kernel(p, (k + i) % 4, BLOCKING_2 + k, 2 * k);
+		PROG_CHECK(cuCtxSynchronize());
+	}
+}
+
 static void *play(void *arg)
 {
 	struct play *p = arg;
@@ -402,6 +487,7 @@ static void *play(void *arg)
 	}
 	p->digest = 0xcbf29ce484222325u;
 	launch_and_wait(p);
+	launch_each(p);
 	for (; p->seed < first + n_programs; p->seed++) {
 		p->random = p->seed * 2654435761ull + 1;
 		one_program(p);
@@ -426,13 +512,16 @@ int main(int argc, char **argv)
 	n_threads = n_threads < 1 ? 1 : n_threads > THREADS_MAX ? THREADS_MAX : n_threads;
 	n_programs = (unsigned)prog_option(argc, argv, "--programs", 100);
 	n_at_once = (unsigned)prog_option(argc, argv, "--at-once", 0);
-	n_programs = n_at_once ? 0 : n_programs;
+	n_each = (unsigned)prog_option(argc, argv, "--each", 0);
+	n_programs = n_at_once || n_each ? 0 : n_programs;
 	PROG_CHECK(cuInit(0));
 	PROG_CHECK(cuDevicePrimaryCtxRetain(&context, 0));
 	PROG_CHECK(cuCtxSetCurrent(context));
 	PROG_CHECK(cuModuleLoadData(&module, text));
 	PROG_CHECK(cuModuleGetFunction(&churn, module, "churn"));
 	PROG_CHECK(cuModuleGetFunction(&turn, module, "turn"));
+	PROG_CHECK(cuModuleGetFunction(&flip, module, "flip"));
+	PROG_CHECK(cuModuleGetFunction(&scale, module, "scale"));
 	PROG_CHECK(cuModuleGetFunction(&lurk, module, "lurk"));
 	if (prog_option(argc, argv, "--lurk", 0) > 0)
 		return lurk_around((unsigned)prog_option(argc, argv, "--lurk", 0)) != 0;

@@ -165,6 +165,12 @@ static inline void let_fail(const char *name)
 	setenv("FAILING", name ? name : "", 1);
 }
 
+/* From now on they begin late. */
+static inline void let_be_slow(const char *name)
+{
+	setenv("SLOW", name ? name : "", 1);
+}
+
 /* ---- the program ---- */
 
 static inline void *host_at(unsigned word)

@@ -3,7 +3,7 @@
 # all the time: the shim and the program with sanitizers. It goes on until its part has changed often enough, and for
 # SECONDS_EACH at least, which may be set for a longer run; SEED for another one.
 work=$(mktemp -d) || exit 1
-trap 'kill "$mover" "$player" 2>/dev/null; rm -rf "$work"' EXIT
+trap 'kill $mover $player 2>/dev/null; rm -rf "$work"' EXIT
 seed=${SEED:-70}
 seconds=${SECONDS_EACH:-2}
 limit=$(awk "BEGIN { print $seconds + 50 }")
@@ -34,6 +34,7 @@ await is_moved_enough
 touch "$work/end"
 wait "$player"
 status=$?
+player=
 [ $status -eq 0 ] && await test -s "$work/moves"
 cat "$work/out" "$work/moves"
 [ $status -eq 0 ] && grep -q "wrong 0" "$work/out" &&

@@ -191,6 +191,32 @@ static void test_a_graph_is_recorded(void **state)
 	is_on(waits, 0, 120);
 }
 
+/* Graphs are recorded one after another: none begins between a look at whether there is any, and
+ * what would spoil it. */
+static void test_graphs_are_recorded(void **state)
+{
+	CUgraph graph;
+	unsigned i;
+
+	(void)state;
+	begin_on(64, 8);
+	launch(1, 1, plain);
+	let_be_slow("cuCtxRecordEvent");
+	for (i = 0; i < 40; i++) {
+		ask(0, i % 2 ? 40 : 48); /* it looks at what is queued anew */
+		usleep(1000);
+		OK(cuStreamBeginCapture(waits, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
+		usleep(3000);
+		launch(0, 1, waits);
+		OK(cuStreamEndCapture(waits, &graph));
+		OK(cuGraphDestroy(graph));
+		expect_answer(0, 0, 32);
+	}
+	let_be_slow(NULL);
+	open_gate(1);
+	expect_answer(0, 0, 40);
+}
+
 /* The driver makes no event for us: then it is not known what is queued. */
 static void test_no_event(void **state)
 {
@@ -216,6 +242,7 @@ int main(void)
 		TEST(test_it_says_why),
 		TEST(test_another_daemon),
 		TEST(test_a_graph_is_recorded),
+		TEST(test_graphs_are_recorded),
 		TEST(test_no_event),
 	};
 

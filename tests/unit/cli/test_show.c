@@ -230,7 +230,8 @@ static void test_ps_of_shares(void **state)
 		    "\"leaving\":3,\"running\":2,\"waiting\":1},\"shares_effect\":\"it has none\","
 		    "\"shares_reason\":\"launch-small\",\"launches\":{\"workers\":20,\"on_part\":10,"
 		    "\"elsewhere\":10,\"coverage\":0.75}},"
-		    "{\"id\":5,\"name\":\"c\",\"gpus\":[],\"pool\":\"shared\",\"work\":null}]}"),
+		    "{\"id\":5,\"name\":\"c\",\"gpus\":[],\"pool\":\"shared\",\"work\":null,"
+		    "\"next_start\":\"solo, which is better\",\"target_effect\":\"is kept nearly\"}]}"),
 		0);
 	assert_string_equal(
 		strstr(printed, "\nID  NAME  QUOTA"),
@@ -238,7 +239,9 @@ static void test_ps_of_shares(void **state)
 		"1   a     50%    -        -          -        -        -        -\n"
 		"2   b     -      66sm     30 of 132  3        2        1        75.00 %\n"
 		"\n"
-		"b: it has none; launch-small (no more blocks than fit one SM)\n");
+		"b: it has none; launch-small (no more blocks than fit one SM)\n"
+		"c: the target is kept nearly\n"
+		"c: at the next start solo, which is better\n");
 }
 
 #define TROUBLE(s) "{\"failures\":9,\"seconds\":" s ",\"last_seconds\":3.1,\"reason\":\"because\"}"

@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -101,6 +102,7 @@ pid_t life_process_as(uid_t uid, const char *name, const char *const env[])
 	if (!pid) {
 		if (uid != getuid() && (setgid((gid_t)uid + 1) < 0 || setuid(uid) < 0))
 			_exit(127);
+		(void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* nothing is left of a test that fails */
 		(void)execve("/bin/sleep", argv, all);
 		_exit(127);
 	}
@@ -141,7 +143,7 @@ static void nothing(struct cot_timer *timer, uint64_t now_ns)
 void life_until(bool (*done)(void))
 {
 	until = done;
-	life_run(10000);
+	life_run(60000);
 	until = NULL;
 	assert_true(done());
 }

@@ -70,6 +70,7 @@ int stage_setup(void **state)
 	memset(pages, 0, sizeof(pages));
 	stage.basis.host = w.host;
 	stage.basis.gpus.n = 2;
+	stage.basis.look_ms = 10000; /* not what a busy machine takes from it */
 	stage.basis.config.policy = cot_policy_find("pools");
 	cot_daemon_wire(&stage);
 	for (i = 0; i < MAX_CONNS; i++)

@@ -49,12 +49,21 @@ int mps_setup(void **state)
 }
 
 /* Others may have waited for it already. */
-static void end(pid_t control)
+static void end(pid_t child)
 {
-	if (waitpid(control, NULL, WNOHANG) != 0)
+	if (!child || waitpid(child, NULL, WNOHANG) != 0)
 		return;
-	(void)kill(control, SIGKILL);
-	(void)waitpid(control, NULL, 0);
+	(void)kill(child, SIGKILL);
+	(void)waitpid(child, NULL, 0);
+}
+
+/* With its commands: one that still runs would write into the folder while it is removed. */
+static void end_pool(const struct pool *pool)
+{
+	end(pool->command.pid);
+	end(pool->clients.command.pid);
+	if (!pool->adopted)
+		end(pool->control.pid);
 }
 
 void ends_with_test(pid_t control)
@@ -68,8 +77,7 @@ int mps_teardown(void **state)
 	unsigned i;
 
 	for (i = 0; i < MAX_POOLS; i++)
-		if (stage.roster.pools[i].control.pid && !stage.roster.pools[i].adopted)
-			end(stage.roster.pools[i].control.pid);
+		end_pool(&stage.roster.pools[i]);
 	while (n_controls)
 		end(controls[--n_controls]);
 	return life_teardown(state);

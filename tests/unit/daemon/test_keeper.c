@@ -293,7 +293,7 @@ static void test_no_answer(void **state)
 	look_ms = LOOK_MS;
 	life_remove("hold-get_server_list");
 	(void)stage_log();
-	allow_fds(2); /* for the lock, and not for a question */
+	allow_fds(3); /* for the lock and the list, and not for a question */
 	assert_int_equal(cot_keeper_stop_pools(&stage.basis), 1);
 	allow_fds(-1);
 	assert_non_null(strstr(stage_log(), "does not say whether"));

@@ -10,13 +10,19 @@
 #include <unistd.h>
 
 #include "daemon/library.h"
+#include "daemon/page.h"
 #include "daemon/processes.h"
 #include "door_stage.h"
+
+#ifndef F_SEAL_FUTURE_WRITE
+#define F_SEAL_FUTURE_WRITE 0x0010
+#endif
 
 #define OTHER	  (STRANGER + 1)
 #define SETTLE_NS (500 * MS)
 
 static struct cot_page *page;
+static bool seals; /* the library does */
 
 /* Orders go to those who are connected, and not into the test's list. */
 static int setup(void **state)
@@ -29,6 +35,7 @@ static int setup(void **state)
 				  &config, cot_now_ns(), &stage.basis.host, NULL) < 0)
 		return -1;
 	page = NULL;
+	seals = true;
 	return 0;
 }
 
@@ -66,11 +73,13 @@ static const struct cot_msg_welcome *welcome(int fd)
 	memcpy(&shared, CMSG_DATA(CMSG_FIRSTHDR(&msg)), sizeof(shared));
 	assert_int_equal(fstat(shared, &st), 0);
 	assert_int_equal(st.st_size, sizeof(*page));
-	assert_int_equal(fcntl(shared, F_GET_SEALS), F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL);
+	assert_int_equal(fcntl(shared, F_GET_SEALS), F_SEAL_GROW | F_SEAL_SHRINK);
 	if (page)
 		(void)munmap(page, sizeof(*page));
 	page = mmap(NULL, sizeof(*page), PROT_READ | PROT_WRITE, MAP_SHARED, shared, 0);
 	assert_true(page != MAP_FAILED);
+	if (seals)
+		assert_int_equal(fcntl(shared, F_ADD_SEALS, F_SEAL_FUTURE_WRITE), 0);
 	(void)close(shared);
 	return (const struct cot_msg_welcome *)packet;
 }
@@ -202,6 +211,40 @@ static void test_welcome(void **state)
 	assert_string_equal(t->name, "app");
 }
 
+/* What another user's library could punch holes into is not touched until it has sealed that. */
+static void test_page(void **state)
+{
+	uid_t users[] = {OTHER, geteuid()};
+	struct conn *c;
+	unsigned i;
+	int fd;
+
+	(void)state;
+	for (i = 0; i < 2; i++) {
+		struct cot_msg_hello m = hello_of(0);
+
+		seals = false;
+		c = join(users[i], &fd, &m);
+		if (users[i] == OTHER) {
+			assert_null(cot_page_of(c));
+			assert_null(cot_page_ring(c));
+			assert_int_equal(
+				cot_library_host_ops.lease(&stage.conns, conn_index(c), 77), 0);
+			assert_int_equal(atomic_load(&c->page->lease_until_ns), 0);
+			assert_int_equal(fcntl(c->page_fd, F_ADD_SEALS, F_SEAL_FUTURE_WRITE), 0);
+			assert_int_equal(fallocate(c->page_fd,
+						   FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0,
+						   4096),
+					 -1);
+			assert_int_equal(errno, EPERM);
+		}
+		assert_ptr_equal(cot_page_of(c), c->page);
+		(void)cot_library_host_ops.lease(&stage.conns, conn_index(c), 77);
+		assert_int_equal(atomic_load(&page->lease_until_ns), 77);
+		assert_false(c->page_is_open);
+	}
+}
+
 static void expect_refused(int fd, struct cot_msg_hello *m, const char *why)
 {
 	assert_int_equal(ask(fd, m, COT_MSG_HELLO, sizeof(*m)), COT_MSG_REFUSED);
@@ -296,23 +339,31 @@ static void test_pools(void **state)
 }
 
 /* In a pool the orders are the pool's, and a program's own library is a guest. */
-static void test_guests(void **state)
+static struct conn *join_pool(struct pool *p, int *ret_fd)
 {
-	struct pool *p = cot_pool_get(&stage.roster, COT_CLASS_BATCH, false, 0);
-	struct cot_host_entity_stats stats;
-	struct tenant *t;
-	struct conn *c;
 	struct cot_msg_hello m;
-	int fd;
+	struct tenant *t;
 
-	(void)state;
 	assert_int_equal(cot_tenant_new(&stage.roster, OTHER, &t), 0);
 	t->pool = p;
 	t->gpu_mask = 1;
 	t->weight = 100;
 	cot_tenant_announce(t);
 	m = hello_of(t->id);
-	c = join(OTHER, &fd, &m);
+	return join(OTHER, ret_fd, &m);
+}
+
+static void test_guests(void **state)
+{
+	struct pool *p = cot_pool_get(&stage.roster, COT_CLASS_BATCH, false, 0);
+	struct cot_host_entity_stats stats;
+	struct tenant *t;
+	struct conn *c;
+	int fd;
+
+	(void)state;
+	c = join_pool(p, &fd);
+	t = c->tenant;
 	assert_int_equal(c->entity, p->id);
 	assert_int_equal(((const struct cot_msg_welcome *)packet)->tenant, t->id);
 	assert_ptr_equal(c->tenant, t);
@@ -321,6 +372,26 @@ static void test_guests(void **state)
 	assert_true(t->ready && t->had_groups);
 	cot_host_entity_stats(stage.basis.host, p->id, &stats);
 	assert_int_equal(stats.n_guests, 1);
+}
+
+/* It tells its groups before it has sealed its page: orders come after that, or a little later. */
+static void test_guest_seals(void **state)
+{
+	struct pool *p = cot_pool_get(&stage.roster, COT_CLASS_BATCH, false, 0);
+	struct conn *c;
+	int fd;
+
+	(void)state;
+	seals = false;
+	c = join_pool(p, &fd);
+	groups(fd, 1, 4);
+	assert_true(!c->settled && !c->alone && c->settle.armed);
+	assert_true(c->settle.due_ns <= cot_now_ns() + 20 * MS);
+	assert_int_equal(fcntl(c->page_fd, F_ADD_SEALS, F_SEAL_FUTURE_WRITE), 0);
+	settle(c);
+	assert_true(is_settled(c));
+	groups(fd, 1, 5);
+	assert_true(is_settled(c));
 }
 
 /* ---- GROUPS ---- */
@@ -579,9 +650,9 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(test_##name, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		TEST(welcome), TEST(ranges),	     TEST(pools),	   TEST(guests),
-		TEST(settles), TEST(nobodys_groups), TEST(gpus),	   TEST(held),
-		TEST(late),    TEST(gone),	     TEST(cannot_be_told),
+		TEST(welcome),	   TEST(page),	  TEST(ranges),		TEST(pools), TEST(guests),
+		TEST(guest_seals), TEST(settles), TEST(nobodys_groups), TEST(gpus),  TEST(held),
+		TEST(late),	   TEST(gone),	  TEST(cannot_be_told),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -8,6 +8,8 @@
 
 #define OTHER (STRANGER + 1)
 
+static uint64_t age_ns; /* of the daemon */
+
 /* A connection of that process, which has said hello as this program. */
 static const struct tenant *say_hello_as(pid_t pid, uid_t uid, uint64_t id, bool is_seen)
 {
@@ -20,6 +22,7 @@ static const struct tenant *say_hello_as(pid_t pid, uid_t uid, uint64_t id, bool
 	if (!is_seen)
 		c->start_time = 0;
 	snprintf(m.gpu, sizeof(m.gpu), "1");
+	stage.basis.start_ns = cot_now_ns() - age_ns;
 	(void)stage_log();
 	assert_int_equal(ask(fd, &m, COT_MSG_HELLO, sizeof(m)), COT_MSG_WELCOME);
 	return c->tenant;
@@ -104,12 +107,27 @@ static void test_not_taken_over(void **state)
 	life_end(server);
 }
 
+/* A daemon that has been there for a while does not look. */
+static void test_too_late(void **state)
+{
+	static const char *const env[] = {"COTENANT_TENANT=77", "COTENANT_CLASS=batch", NULL};
+	const uid_t uid = getuid() ? getuid() : OTHER;
+	pid_t pid = life_process_of(uid, env);
+
+	(void)state;
+	age_ns = 16 * COT_NS_PER_S;
+	assert_int_equal(say_hello_as(pid, uid, 77, true)->id, 1);
+	age_ns = 0;
+	life_end(pid);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		AT_THE_DOOR(test_taken_over),
 		AT_THE_DOOR(test_taken_over_in_a_pool),
 		AT_THE_DOOR(test_not_taken_over),
+		AT_THE_DOOR(test_too_late),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -68,6 +68,33 @@ static void plans_of_inputs(void **state)
 	cot_knowledge_destroy(k);
 }
 
+/* What a query moves in the mean its launches move. */
+static void queries_that_move(void **state)
+{
+	static const char text[] = HEAD "class: latency\nspread_milli: 1000\ninputs:\n  - size: 0\n"
+					"    requests: 50\n    time_ns: [800, 400, 300]\n"
+					"    bytes_per_s: [100, 200, 250]\n    launches: 2\n";
+	struct cot_knowledge *k = parse(text);
+	const struct cot_plan *p = cot_knowledge_plan(k, 0);
+	char *written = NULL;
+	size_t size;
+	FILE *out = open_memstream(&written, &size);
+
+	(void)state;
+	numbers(p->task_bytes_per_s, 100, 200, 250);
+	numbers(p->task_bytes_per_s + 3, 100, 200, 250);
+	assert_non_null(out);
+	cot_knowledge_write(k, out);
+	assert_int_equal(fclose(out), 0);
+	assert_non_null(strstr(written, "\n    bytes_per_s: [100, 200, 250]\n"));
+	free(written);
+	assert_int_equal(cot_knowledge_refine(k), 0);
+	p = cot_knowledge_plan(k, 0);
+	assert_int_equal(p->sms[1], 10);
+	assert_int_equal(p->task_bytes_per_s[1], 125);
+	cot_knowledge_destroy(k);
+}
+
 /* With few inputs the next larger one stands for a size. */
 static void sizes_between_few_inputs(void **state)
 {
@@ -385,6 +412,7 @@ int main(void)
 		cmocka_unit_test(plans_between),
 		cmocka_unit_test(no_room_between),
 		cmocka_unit_test(plans_of_inputs),
+		cmocka_unit_test(queries_that_move),
 		cmocka_unit_test(sizes_between_few_inputs),
 		cmocka_unit_test(a_program_that_does_not_say_sizes),
 		cmocka_unit_test(batch_programs),

@@ -136,6 +136,76 @@ static void test_measured_alone(void **state)
 	near(judge(false, &k, 6).together.exec_s, 2 * 64 * US);
 }
 
+static struct cot_model_verdict judge_by(const struct cot_model_launch *l, bool concurrent,
+					 const struct cot_model_kernel *k, const uint32_t *copies,
+					 uint32_t n)
+{
+	struct cot_model_machine m = machine;
+	struct cot_model_verdict v;
+
+	m.gpu.launch = *l;
+	m.options.concurrent = concurrent;
+	assert_int_equal(cot_model_judge(&m, k, copies, n, &v), 0);
+	return v;
+}
+
+/* A kernel begins a while after the one before it in its stream; beside others there is none
+ * before. */
+static void test_gap(void **state)
+{
+	struct cot_model_launch l = machine.gpu.launch;
+	struct cot_model_kernel k = kernel(2, 1000), small = kernel(2, 50);
+	const uint32_t three = 3;
+
+	(void)state;
+	l.gap_s = 2 * US;
+	near(judge_by(&l, true, &k, &three, 1).apart_s, (4 + 3 * 32 + 2 * 2 + 3) * US);
+	near(judge_by(&l, true, &k, &three, 1).together.seconds, (3 * 4 + 32 + 1) * US);
+	near(judge_by(&l, false, &k, &three, 1).together.seconds, (4 + 3 * 1 + 32 + 3) * US);
+	/* The next launch is made later than that. */
+	near(judge_by(&l, true, &small, &three, 1).apart_s, (3 * 4 + 1.6 + 3) * US);
+}
+
+/* The same work takes the same joules; blocks of a merged launch look for whose they are. */
+static void test_measured_energy(void **state)
+{
+	struct cot_model_launch l = machine.gpu.launch;
+	struct cot_model_kernel k[2] = {kernel(2, 1000), kernel(3, 1000)};
+	struct cot_model_verdict v;
+	const uint32_t copies = 3;
+	uint32_t i;
+
+	(void)state;
+	for (i = 0; i < 2; i++) {
+		k[i].alone_s = (4 + 32 + 3) * US;
+		k[i].alone_j = 100 * k[i].alone_s + 0.001 * (i + 1);
+	}
+	v = judge_by(&l, true, k, &copies, 1);
+	near(v.apart_j, 100 * v.apart_s + 3 * 0.001);
+	near(v.together.energy_j, 100 * v.together.seconds + 3 * 0.001);
+	near(v.together.power_w, 100 + 3 * 0.001 / v.together.exec_s);
+	l.block_s = 0.5 * US;
+	l.block_j = 1e-4;
+	v = judge_by(&l, false, k, &copies, 1);
+	near(v.together.seconds, (4 + 3 * 1 + 32 + 6 * 0.5 + 3) * US);
+	near(v.together.energy_j, 100 * v.together.seconds + 3 * 0.001 + 6 * 1e-4);
+	near(v.apart_j, 100 * v.apart_s + 3 * 0.001);
+	assert_true(v.time_ok && v.energy_ok);
+	/* Of two kernels nothing is searched for. */
+	v = judge_by(&l, false, k, NULL, 2);
+	near(v.together.seconds, (4 + 2 * 1 + 32 + 3) * US);
+	near(v.together.energy_j, 100 * v.together.seconds + 0.003 + 5 * 1e-4);
+	/* Dear blocks: shorter, and yet no gain. */
+	l.block_j = 1e-3;
+	v = judge_by(&l, false, k, &copies, 1);
+	assert_true(v.time_ok && !v.energy_ok && !v.consolidate);
+	/* One that was not measured: the power model says both. */
+	k[1].alone_j = 0;
+	v = judge_by(&l, false, k, NULL, 2);
+	near(v.together.energy_j,
+	     100 * v.together.seconds + v.together.draw.dynamic_w * v.together.exec_s);
+}
+
 static void test_limits(void **state)
 {
 	struct cot_model_kernel k = kernel(2, 1000);
@@ -170,7 +240,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_long_kernels),	 cmocka_unit_test(test_short_kernels),
 		cmocka_unit_test(test_several_launches), cmocka_unit_test(test_call_of_a_kernel),
-		cmocka_unit_test(test_measured_alone),	 cmocka_unit_test(test_limits),
+		cmocka_unit_test(test_measured_alone),	 cmocka_unit_test(test_gap),
+		cmocka_unit_test(test_measured_energy),	 cmocka_unit_test(test_limits),
 		cmocka_unit_test(test_cpu_is_less),
 	};
 

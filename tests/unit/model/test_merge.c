@@ -43,17 +43,12 @@ static void handed_over(void **state)
 	assert_false(cot_merge_judge(&set));
 	set.n_longest = 3; /* 7.5 us */
 	assert_true(cot_merge_judge(&set));
-	set.hand_ns = 499;
-	assert_true(cot_merge_judge(&set));
-	set.hand_ns = 500;
-	assert_false(cot_merge_judge(&set));
-	/* Where launching is slow for programs, and not for who launches for them: 12 us. */
+	/* Where launching is slow for programs, and not for who launches for them: 7 us. */
 	set.n_longest = 1;
-	set.hand_ns = 5000;
 	set.merged_ns = 2500;
-	set.launch_ns = 12001;
+	set.launch_ns = 7001;
 	assert_true(cot_merge_judge(&set));
-	set.launch_ns = 12000;
+	set.launch_ns = 7000;
 	assert_false(cot_merge_judge(&set));
 }
 

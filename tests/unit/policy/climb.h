@@ -30,7 +30,8 @@ static inline void look(struct slo_use use, uint64_t for_ns)
 
 static inline struct slo_use second(uint32_t use)
 {
-	return (struct slo_use){.fast = use, .fast_high = use, .n = 100, .missing = use > 1000};
+	return (struct slo_use){
+		.fast = use, .fast_high = use, .n = 100, .missing = use > 1000, .over = use > 1000};
 }
 
 static inline struct slo_use both(uint32_t use)

@@ -162,20 +162,81 @@ static void test_nobody_asks(void **state)
 static void test_free_in_time(void **state)
 {
 	static const uint64_t ns[] = {8 * MS, 4 * MS, 2 * MS};
+	static const uint64_t half_ns[] = {4 * MS, 2 * MS, MS, 4 * MS, 2 * MS, MS};
 	static const struct cot_prediction rows[] = {{.sms = 64, .duration_ns = 4 * MS},
 						     {.sms = 132, .duration_ns = 2 * MS}};
-	const struct cot_plan long_plan = {3, 1, sizes, ns, ns, NULL};
-	struct bench *b = begin_unknown(9000);
+	const struct cot_plan long_plans[] = {{3, 1, sizes, ns, ns, NULL},
+					      {3, 2, sizes, ns, half_ns, NULL}};
+	unsigned i;
 
 	(void)state;
-	predict(b, BATCH, rows, 2); /* gone after 4 ms, or 8 on half of the SMs */
-	bench_run(b, 2 * COT_NS_PER_S);
-	query(b, 1, SERVICE, 0, &long_plan);
-	/* 4 ms until they are gone, and 4 ms on 64 SMs are 8 ms. */
-	expect_part(b, SERVICE, 64, 68);
-	expect_part(b, BATCH, 0, 64);
-	bench_run(b, 5 * MS);
+	for (i = 0; i < 2; i++) {
+		struct bench *b = begin_unknown(9000);
+
+		predict(b, BATCH, rows, 2); /* gone after 4 ms, or 8 on half of the SMs */
+		bench_run(b, 2 * COT_NS_PER_S);
+		query(b, 1, SERVICE, 0, &long_plans[i]);
+		/* 4 ms until they are gone, and 4 ms on 64 SMs are 8 ms. */
+		expect_part(b, SERVICE, 64, 68);
+		bench_run(b, 5 * MS);
+		query_ends(b, 1);
+		bench_run(b, MS);
+		expect_part(b, BATCH, 0, 0);
+		query(b, 2, SERVICE, 0, &long_plans[i]);
+		expect_part(b, BATCH, 0, 64);
+		query_ends(b, 2);
+		queries_end(b);
+	}
+}
+
+/* Its first launch is made before a request is heard of, and a graph is nothing else: it is where
+ * the program was, and batch programs stay off that until it is over. What a program of several
+ * launches has done first shows that the others are where they are to be. */
+static void test_launched_before(void **state)
+{
+	static const uint64_t half_ns[] = {MS, MS / 2, MS * 9 / 20, MS, MS / 2, MS * 9 / 20};
+	const struct cot_plan two_tasks = {3, 2, sizes, plan_ns, half_ns, NULL};
+	struct bench *b = begin(4000, MS);
+
+	(void)state;
+	query(b, 1, SERVICE, 0, &plan); /* on all SMs */
+	expect_part(b, SERVICE, 112, 20);
+	bench_run(b, MS);
+	EXPECT_HELD(b, BATCH);
 	query_ends(b, 1);
+	query(b, 2, SERVICE, 0, &plan);
+	expect_part(b, BATCH, 0, 112);
+	query_ends(b, 2);
+	queries_end(b);
+
+	b = begin(4000, MS);
+	query(b, 1, SERVICE, 0, &two_tasks);
+	bench_run(b, MS);
+	EXPECT_HELD(b, BATCH);
+	tasks(b, 1, 1);
+	expect_part(b, BATCH, 0, 112);
+	query_ends(b, 1);
+	queries_end(b);
+}
+
+/* One that waits in the program's own queue follows at once: batch programs do not take a turn
+ * before it. */
+static void test_next_follows(void **state)
+{
+	struct bench *b = begin(4000, MS);
+	unsigned i;
+
+	(void)state;
+	requests(b, 50 * MS, 3);
+	expect_part(b, BATCH, 0, 0);
+	for (i = 10; i < 20; i++) {
+		query(b, i, SERVICE, MS, &plan);
+		bench_run(b, 2 * MS);
+		query_ends(b, i);
+		bench_run(b, 200 * US);
+		assert_in_range(b->part[BATCH].n, 64, 112);
+	}
+	bench_run(b, 60 * US);
 	expect_part(b, BATCH, 0, 0);
 	queries_end(b);
 }
@@ -204,6 +265,9 @@ static void test_behind_its_plan(void **state)
 		struct bench *b = begin_unknown(11000);
 
 		predict(b, BATCH, rows, 2);
+		query(b, 2, SERVICE, 0, &two_tasks);
+		query_ends(b, 2);
+		bench_run(b, 20 * MS);
 		query(b, 1, SERVICE, 0, &two_tasks);
 		expect_part(b, SERVICE, 64, 68);
 		bench_run(b, cases[i].done_ns);
@@ -244,6 +308,23 @@ static void test_nobody_else(void **state)
 	queries_end(b);
 }
 
+/* What warmed up came back to back, and says nothing of those who come after a pause. */
+static void test_after_a_pause(void **state)
+{
+	struct bench *b = begin(4000, 5 * MS);
+	unsigned i;
+
+	(void)state;
+	for (i = 0; i < 400; i++)
+		requests(b, i % 2 ? 3500000 : 1500000, 1);
+	expect_part(b, BATCH, 0, 64);
+	bench_run(b, 20 * COT_NS_PER_S);
+	expect_part(b, BATCH, 0, 0);
+	requests(b, 50 * MS, 50); /* what was needed before is forgotten after two seconds */
+	expect_part(b, BATCH, 0, 112);
+	queries_end(b);
+}
+
 /* Alone 2 ms are enough for 4; every 2.5 ms they are not: the next one would wait too long. */
 static void test_room_for_a_queue(void **state)
 {
@@ -272,7 +353,7 @@ static void test_slower_than_predicted(void **state)
 	(void)state;
 	for (i = 1; i < 40; i++) {
 		query(b, i, SERVICE, 0, &plan);
-		if (i == 5)
+		if (i == 2)
 			expect_part(b, SERVICE, 112, 20);
 		bench_run(b, b->part[SERVICE].n == 20 ? 4 * MS : 2 * MS);
 		query_ends(b, i);
@@ -348,6 +429,17 @@ static void test_late_in_turns(void **state)
 	expect_part(b, BATCH, 0, 112);
 	requests(b, 50 * MS, 150);
 	expect_part(b, BATCH, 0, 0);
+	/* It is found out again: for twice as long. */
+	for (i = 1; i <= 12; i++) {
+		query(b, i, SERVICE, 5 * MS, &plan);
+		bench_run(b, takes_ns(b));
+		query_ends(b, i);
+		bench_run(b, 50 * MS);
+	}
+	requests(b, 50 * MS, 300);
+	expect_part(b, BATCH, 0, 112);
+	requests(b, 50 * MS, 150);
+	expect_part(b, BATCH, 0, 0);
 	queries_end(b);
 }
 
@@ -390,6 +482,10 @@ static void test_stopped_before(void **state)
 	expect_part(b, SERVICE, 112, 20); /* it may launch something yet */
 	requests(b, 100 * MS, 30);
 	expect_part(b, SERVICE, 0, 0);
+	launches(b, BATCH, 0); /* it says again that it does nothing */
+	query(b, 1, SERVICE, 0, &plan);
+	expect_part(b, SERVICE, 0, 0);
+	query_ends(b, 1);
 	queries_end(b);
 }
 
@@ -458,8 +554,11 @@ int main(void)
 		cmocka_unit_test(test_before_the_first),
 		cmocka_unit_test(test_nobody_asks),
 		cmocka_unit_test(test_free_in_time),
+		cmocka_unit_test(test_launched_before),
+		cmocka_unit_test(test_next_follows),
 		cmocka_unit_test(test_behind_its_plan),
 		cmocka_unit_test(test_nobody_else),
+		cmocka_unit_test(test_after_a_pause),
 		cmocka_unit_test(test_room_for_a_queue),
 		cmocka_unit_test(test_slower_than_predicted),
 		cmocka_unit_test(test_what_many_take),

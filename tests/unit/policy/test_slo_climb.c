@@ -357,6 +357,64 @@ static void test_a_load_that_rises_needs_no_proof(void **state)
 	assert_int_equal(c.rungs[SLO_USUAL].failed_load, 7000);
 }
 
+/* From beyond the usual slices as well, and no farther than the new load asks for. */
+static void test_a_load_that_rises_leads_down_at_once(void **state)
+{
+	struct slo_use low = both(400), more = second(1400);
+
+	(void)state;
+	low.busy = 100;
+	low.target_us = more.target_us = 5000;
+	begin(SLO_POOLS);
+	cot_slo_climb_begin(&c, cot_slo_ladder(SLO_POOLS, 16), SLO_USUAL + 2, SLO_WHY_FOUND,
+			    now_ns);
+	look(low, 20 * S);
+	assert_int_equal(c.rung, SLO_USUAL + 2);
+	more.n = 500;
+	more.busy = 720;
+	more.far = true;
+	look(more, 100 * MS);
+	assert_in_range(c.rung, SLO_FROZEN + 1, SLO_USUAL - 1);
+	/* One rung that failed under another load says nothing of those above this one. */
+	c.rungs[SLO_FROZEN] = (struct slo_rung){.use = 100, .load = 1000};
+	more = second(400);
+	more.target_us = 5000;
+	more.n = 500;
+	more.busy = 500;
+	load = 5000;
+	look(more, 3 * S);
+	assert_in_range(c.rung, SLO_USUAL, SLO_USUAL + 2);
+	load = 1000;
+}
+
+/* Before batch programs run in breaths for the first time most seconds must be over the target, not
+ * only some that are far over it. */
+static void test_most_seconds_over(void **state)
+{
+	struct slo_use over = second(1200), good = second(700);
+	unsigned i;
+
+	(void)state;
+	over.missing = false;
+	begin(SLO_POOLS);
+	for (i = 0; i < 5; i++) {
+		look(over, 2 * S);
+		look(good, 2 * S);
+	}
+	assert_int_equal(c.rung, SLO_USUAL);
+	begin(SLO_POOLS);
+	look(over, 4 * S);
+	assert_int_equal(c.rung, SLO_USUAL);
+	look(over, 2 * S);
+	assert_int_equal(c.rung, SLO_USUAL - 1);
+	assert_int_equal(c.why, SLO_WHY_OVER);
+	/* By less than a tenth it takes ten seconds, and then ten more. */
+	begin(SLO_POOLS);
+	over.fast = over.fast_high = 1050;
+	look(over, 15 * S);
+	assert_int_equal(c.rung, SLO_USUAL);
+}
+
 static void test_a_load_that_stays_does(void **state)
 {
 	struct slo_use low = both(400), more = second(1400);
@@ -502,6 +560,8 @@ int main(void)
 		cmocka_unit_test(test_from_frozen_not_to_what_failed),
 		cmocka_unit_test(test_nearly_kept),
 		cmocka_unit_test(test_a_load_that_rises_needs_no_proof),
+		cmocka_unit_test(test_a_load_that_rises_leads_down_at_once),
+		cmocka_unit_test(test_most_seconds_over),
 		cmocka_unit_test(test_a_load_that_stays_does),
 		cmocka_unit_test(test_freezing_is_not_for_nothing_with_more_requests),
 		cmocka_unit_test(test_freezing_for_nothing),

@@ -87,6 +87,7 @@ static void test_a_shorter_target_that_is_missed(void **state)
 	assert_int_equal(c.rung, SLO_USUAL);
 	cot_slo_climb_target(&c, 3000, 1500, true);
 	u.missing = false;
+	u.fast = u.fast_high = 990;
 	u.slow_low = 990;
 	look(u, 9 * S);
 	assert_int_equal(c.rung, SLO_USUAL);
@@ -99,6 +100,23 @@ static void test_a_shorter_target_that_is_missed(void **state)
 	assert_int_equal(c.rung, SLO_USUAL);
 	look(u, 3 * S);
 	assert_int_equal(c.rung, SLO_USUAL - 1);
+}
+
+/* Seconds over a target that was are not counted towards one that is longer for one of several. */
+static void test_seconds_over_another_target(void **state)
+{
+	struct slo_use over = second(1200);
+
+	(void)state;
+	over.missing = false;
+	begin(SLO_POOLS);
+	look(over, 4 * S);
+	cot_slo_climb_target(&c, 3000, 6000, false);
+	look(over, 3 * S);
+	assert_int_equal(c.rung, SLO_USUAL);
+	look(over, 2 * S);
+	assert_int_equal(c.rung, SLO_USUAL - 1);
+	assert_int_equal(c.why, SLO_WHY_OVER);
 }
 
 /* As far down at once as is guessed to be needed: ResNet-50 beside a matrix product on an H200. */
@@ -245,6 +263,7 @@ int main(void)
 		cmocka_unit_test(test_a_failure_that_stays),
 		cmocka_unit_test(test_a_shorter_target),
 		cmocka_unit_test(test_a_shorter_target_that_is_missed),
+		cmocka_unit_test(test_seconds_over_another_target),
 		cmocka_unit_test(test_a_shorter_target_far_down),
 		cmocka_unit_test(test_what_a_failure_used),
 		cmocka_unit_test(test_a_longer_target_of_one_of_several),

@@ -6,6 +6,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
@@ -15,6 +16,10 @@
 #include "guest/marks.c"
 #include "guest/wake.c"
 #include "test.h"
+
+#ifndef F_SEAL_FUTURE_WRITE
+#define F_SEAL_FUTURE_WRITE 0x0010
+#endif
 
 /* ---- os.c, but for its threads ---- */
 
@@ -115,6 +120,19 @@ static int make_page(size_t size, bool sealed, uint32_t version)
 	return fd;
 }
 
+/* On a disk, where there are no seals. */
+static int make_file(size_t size)
+{
+	char path[] = "page-XXXXXX";
+	int fd = mkstemp(path);
+
+	assert_true(fd >= 0 && !unlink(path));
+	assert_int_equal(ftruncate(fd, (off_t)size), 0);
+	assert_int_equal(pwrite(fd, &(const uint32_t){COT_PAGE_VERSION}, sizeof(uint32_t), 0),
+			 sizeof(uint32_t));
+	return fd;
+}
+
 /* With so many descriptors, the first one of which is `fd`. */
 static void send_welcome(int fd, unsigned n, uint32_t page_size)
 {
@@ -155,11 +173,16 @@ static void welcome(int fd, unsigned n, uint32_t page_size)
 
 static void takes_the_page(void **state)
 {
+	int fd = make_page(4096, true, COT_PAGE_VERSION), ours = dup(fd);
 	struct cot_page *first;
 
 	(void)state;
-	welcome(make_page(4096, true, COT_PAGE_VERSION), 1, 4096);
+	welcome(fd, 1, 4096);
 	assert_non_null(l.page);
+	/* Nobody can punch holes into it, or map it to write, from now on. */
+	assert_int_equal(fcntl(ours, F_GET_SEALS) & F_SEAL_FUTURE_WRITE, F_SEAL_FUTURE_WRITE);
+	atomic_store(&l.page->slice_us, 7);
+	(void)close(ours);
 	assert_int_equal(l.page_size, 4096);
 	/* Another one takes its place; what cannot be used does not. */
 	first = l.page;
@@ -213,6 +236,8 @@ static void pages_that_cannot_be_used(void **state)
 	welcome(make_page(4096, true, COT_PAGE_VERSION + 1), 1, 4096);
 	assert_null(l.page);
 	welcome(open("/dev/null", O_RDWR), 1, 4096);
+	assert_null(l.page);
+	welcome(make_file(4096), 1, 4096); /* it cannot be sealed */
 	assert_null(l.page);
 	welcome(make_page(PAGE_SIZE_MAX, true, COT_PAGE_VERSION), 1, PAGE_SIZE_MAX);
 	assert_non_null(l.page);

@@ -149,7 +149,7 @@ static void test_outputs(void **state)
 				      "          \"half_width\": 3.1765\n"));
 	free(bytes);
 	bytes = printed(&g, cot_grid_print_html);
-	assert_non_null(strstr(bytes, "<title>s.yaml, 1 ways to share a GPU</title>"));
+	assert_non_null(strstr(bytes, "<title>s.yaml, 1 way to share a GPU</title>"));
 	assert_non_null(strstr(bytes, "<circle "));
 	assert_null(strstr(bytes, "=\"nan"));
 	free(bytes);

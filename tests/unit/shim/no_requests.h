@@ -7,10 +7,11 @@
 #include "guest/shim/share.h"
 #include "test.h"
 
-void cot_shim_seen_operation(CUstream stream, bool per_thread)
+void cot_shim_seen_operation(CUstream stream, bool per_thread, enum cot_burst_kind kind)
 {
 	(void)stream;
 	(void)per_thread;
+	(void)kind;
 	fail_msg("it is not measured");
 }
 

@@ -1,114 +1,7 @@
-/*
- * What is seen as a request of a program that marks none. The unit is in a shared library, so its
- * source is here. The time is a count of calls: each one takes 1.
- */
-#include "guest/shim/burst.c"
-#include "test.h"
+/* Bursts: what is seen as a request of a program that marks none. */
+#include "burst_stage.h"
 
-#include "base/compiler.h"
 #include "base/rng.h"
-
-#define CONTEXT 0x1000u
-#define OTHER	0x2000u /* another context */
-#define ME	0x70u	/* threads */
-#define YOU	0x71u
-
-enum { A = 0x100, B = 0x200, C = 0x300, LEGACY = 0, E = 0x900, F, G };
-
-static struct cot_bursts bursts;
-static uint64_t now;
-static struct {
-	uint64_t begin, end;
-} seen[64];
-static unsigned n_seen;
-
-static void note(uint64_t begin_ns, uint64_t end_ns)
-{
-	assert_true(begin_ns < end_ns && n_seen < COT_ARRAY_LEN(seen));
-	seen[n_seen].begin = begin_ns;
-	seen[n_seen++].end = end_ns;
-}
-
-static int start(void **state)
-{
-	(void)state;
-	memset(&bursts, 0, sizeof(bursts));
-	bursts.seen = note;
-	now = n_seen = 0;
-	return 0;
-}
-
-/* Streams A and C do not wait for the default stream, B does. */
-static struct cot_burst_stream *stream(uint64_t handle)
-{
-	struct cot_burst_id id = {.home = handle};
-
-	if (handle == LEGACY)
-		id = (struct cot_burst_id){CONTEXT, COT_BURST_LEGACY};
-	return cot_burst_get(&bursts, id, CONTEXT, handle == B || handle == LEGACY);
-}
-
-static uint64_t put_by(uint64_t thread, uint64_t handle)
-{
-	cot_burst_put(&bursts, stream(handle), thread, ++now);
-	return now;
-}
-
-static uint64_t put(uint64_t handle)
-{
-	return put_by(ME, handle);
-}
-
-static struct cot_burst_point ask(uint64_t handle)
-{
-	return cot_burst_point(&bursts, stream(handle));
-}
-
-static uint64_t done(struct cot_burst_point point)
-{
-	cot_burst_covered(&bursts, point, ++now);
-	return now;
-}
-
-static uint64_t wait_for(uint64_t handle)
-{
-	return done(ask(handle));
-}
-
-static void record(uint64_t event, uint64_t handle)
-{
-	cot_burst_record(&bursts, event, ask(handle));
-}
-
-static void order(uint64_t handle, uint64_t event)
-{
-	cot_burst_order(&bursts, stream(handle), cot_burst_recorded(&bursts, event));
-}
-
-static uint64_t wait_for_event(uint64_t event)
-{
-	return done(cot_burst_recorded(&bursts, event));
-}
-
-static uint64_t wait_for_context(uint64_t context)
-{
-	cot_burst_covered_context(&bursts, context, cot_burst_point_of_context(&bursts, context),
-				  ++now);
-	return now;
-}
-
-static void expect(unsigned n, uint64_t begin, uint64_t end)
-{
-	assert_int_equal(n_seen, n);
-	assert_int_equal(seen[n - 1].begin, begin);
-	assert_int_equal(seen[n - 1].end, end);
-}
-
-static void expect_rest(uint64_t n_unclear)
-{
-	assert_int_equal(bursts.n_unclear, n_unclear);
-	assert_int_equal(bursts.n_busy, 0);
-}
 
 /* ---- one stream ---- */
 
@@ -563,7 +456,7 @@ static void default_streams_of_two_contexts(void **state)
 	uint64_t mine = put(LEGACY), yours = ++now;
 
 	(void)state;
-	cot_burst_put(&bursts, other, YOU, yours);
+	cot_burst_put(&bursts, other, YOU, COT_BURST_WORK, yours);
 	expect(1, yours, wait_for_context(OTHER));
 	expect(2, mine, wait_for_context(CONTEXT));
 	expect_rest(0);
@@ -619,7 +512,7 @@ static void too_many_streams(void **state)
 		if (!s)
 			n++;
 		else
-			cot_burst_put(&bursts, s, ME + i, ++now);
+			cot_burst_put(&bursts, s, ME + i, COT_BURST_WORK, ++now);
 	}
 	assert_true(n >= 3 * COT_BURST_STREAMS);
 	assert_int_equal(bursts.n_unclear, n);
@@ -665,9 +558,12 @@ static void anything(void **state)
 			uint64_t handle = handles[cot_rng_below(&rng, 4)];
 			uint64_t event = E + cot_rng_below(&rng, 3);
 
-			switch (cot_rng_below(&rng, 6)) {
+			switch (cot_rng_below(&rng, 7)) {
 			case 0:
+				(void)copy_in_by(ME + cot_rng_below(&rng, 2), handle);
+				break;
 			case 1:
+			case 6:
 				(void)put_by(ME + cot_rng_below(&rng, 2), handle);
 				break;
 			case 2:

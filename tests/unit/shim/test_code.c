@@ -249,6 +249,29 @@ static void no_workers(void **state)
 	expect_done("");
 }
 
+/* The form of several kernels has the names of these; how long the others' are does not matter. */
+static void forms_of_several(void **state)
+{
+	static char name[NAME_MAX_BYTES];
+	struct cot_shim_kernel three[] = {
+		{.name = (char *)"a"}, {.name = name}, {.name = (char *)"c"}};
+	struct cot_shim_rewritten r = {.kernels = three, .n_kernels = 3, .suffix = COT_SHIM_SUFFIX};
+	struct cot_shim_ref *ref;
+
+	(void)state;
+	memset(name, 'x', sizeof(name) - 1);
+	cot_shim_code_add(MODULE, &r);
+	ref = get_ref(F(1), MODULE, "a", false);
+	expect_done("a$cot_workers of module 0x1000;");
+	assert_ptr_equal(cot_shim_code_fused(ref, 5), found);
+	expect_done("a$cot_fuse$c of module 0x1000;");
+	assert_null(cot_shim_code_fused(ref, 7));
+	expect_done("");
+	find_result = CUDA_ERROR_NOT_FOUND;
+	assert_null(cot_shim_code_fused(ref, 5));
+	expect_done("a$cot_fuse$c of module 0x1000;");
+}
+
 /* A handle that comes again keeps what is known of it, unless it means another function. */
 static void the_same_handle(void **state)
 {
@@ -421,6 +444,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(functions),
 		TEST(no_workers),
+		TEST(forms_of_several),
 		TEST(the_same_handle),
 		TEST(functions_of_kernels),
 		TEST(unknown_handles),

@@ -55,9 +55,10 @@ static int seen(const struct cot_shim_original *o)
 	return cot_shim_original_launch(o);
 }
 
-void cot_shim_seen_operation(CUstream stream, bool per_thread)
+void cot_shim_seen_operation(CUstream stream, bool per_thread, enum cot_burst_kind kind)
 {
 	assert_ptr_equal(stream, STREAM);
+	assert_int_equal(kind, COT_BURST_WORK);
 	seen_per_thread = per_thread;
 	n_seen++;
 }

@@ -3,9 +3,10 @@
 #include "notes.h"
 #include "test.h"
 
-void cot_shim_seen_operation(CUstream stream, bool per_thread)
+void cot_shim_seen_operation(CUstream stream, bool per_thread, enum cot_burst_kind kind)
 {
 	assert_false(per_thread);
+	assert_int_equal(kind, COT_BURST_WORK);
 	note("operation in %p;", (void *)stream);
 }
 

@@ -144,6 +144,39 @@ static void kernels(void **state)
 	expect_done("");
 }
 
+/* Which sets of kernels have a form: all of two, of three and four where they are not too many. */
+static void sets_of_kernels(void **state)
+{
+	static const unsigned n_forms[] = {0, 0, 1, 4, 11, 20, 15, 0};
+	char text[512], form[64];
+	unsigned n, i, k;
+
+	(void)state;
+	for (n = 1; n < 8; n++) {
+		int at = snprintf(text, sizeof(text), "%s", HEAD);
+
+		for (i = 0; i < n; i++)
+			at += snprintf(text + at, sizeof(text) - (size_t)at,
+				       ".entry k%u(.param .u32 a) { ret; }\n", i);
+		assert_int_equal(cot_shim_rewrite_to_merge(text, strlen(text), NEWEST, &made), 0);
+		assert_int_equal(made.n_fused, n_forms[n]);
+		for (i = 0; i < made.n_fused; i++) {
+			at = snprintf(form, sizeof(form), ".entry ");
+			for (k = 0; k < n; k++)
+				if (made.fused[i] >> k & 1)
+					at += snprintf(form + at, sizeof(form) - (size_t)at,
+						       "%sk%u", at > 7 ? COT_SHIM_FUSE : "", k);
+			(void)snprintf(form + at, sizeof(form) - (size_t)at, "(");
+			assert_non_null(strstr(made.text, form));
+			if (i)
+				assert_true(__builtin_popcount(made.fused[i]) >=
+					    __builtin_popcount(made.fused[i - 1]));
+		}
+		n_held += made.text != NULL;
+		cot_shim_rewritten_finish(&made);
+	}
+}
+
 /* What it makes can be read, and holds the program's module. */
 static void the_text_is_whole(void **state)
 {
@@ -255,6 +288,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(names_of_ours),
 		TEST(kernels),
+		TEST(sets_of_kernels),
 		TEST(the_text_is_whole),
 		TEST(refused_kernels),
 		TEST(nothing_to_rewrite),

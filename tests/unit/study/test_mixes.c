@@ -121,6 +121,12 @@ static void test_reasons(void **state)
 	assert_int_equal(cot_mix_reason(&r, COT_MIXES_AGAIN), COT_MIX_OTHER_IS_MORE);
 	next->batch_sum = 0.4;
 	assert_int_equal(cot_mix_reason(&r, COT_MIXES_AGAIN), COT_MIX_LESS);
+	/* In its topology one leaves a program less. */
+	r.outcomes[0].batch_least = 0.1;
+	next->batch_least = 0.104;
+	assert_int_equal(cot_mix_reason(&r, COT_MIXES_AGAIN), COT_MIX_LESS);
+	next->batch_least = 0.106;
+	assert_int_equal(cot_mix_reason(&r, COT_MIXES_AGAIN), COT_MIX_EVENER);
 	next->kept = false;
 	next->use = 1.04;
 	assert_int_equal(cot_mix_reason(&r, COT_MIXES_AGAIN), COT_MIX_NEAR);

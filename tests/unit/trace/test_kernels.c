@@ -46,7 +46,8 @@ static void test_every_key(void **state)
 		"  blocks_per_sm: 8, regs_per_sm: 1000, shmem_per_sm: 2000, dram_gbps: 100.5,\n"
 		"  pcie_gbps: 2.5, memory_gb: 1.5, mem_latency_cycles: 300,\n"
 		"  uncoalesced_delay_cycles: 3, coalesced_delay_cycles: 2, issue_cycles: 0.5}\n"
-		"launch: {call_us: 5, end_us: 3, end_beside_us: 1, instance_us: 2}\n"
+		"launch: {call_us: 5, end_us: 3, end_beside_us: 1, instance_us: 2, gap_us: 7,\n"
+		"  block_ns: 8, block_nj: 9}\n"
 		"power: {idle_w: 100, lambda_w: 20, memory_w: 500, instruction_w: 60.5,\n"
 		"  thermal_gain: 0.1, thermal_tau_s: 30,\n"
 		"  events: [{name: fp64, w: 170}, {name: shared, w: -4}]}\n"
@@ -55,7 +56,7 @@ static void test_every_key(void **state)
 		"     shmem_per_block: 128, comp: 1e6, uncoalesced: 5, coalesced: 6, syncs: 2,\n"
 		"     transactions: 4.5, load_bytes: 64, h2d_bytes: 1e9, d2h_bytes: 10,\n"
 		"     memory_bytes: 1e8, cpu_s: 3, cpu_w: 200, count: 12,\n"
-		"     alone_us: 50, launches: 3, call_us: 4,\n"
+		"     alone_us: 50, alone_j: 0.25, launches: 3, call_us: 4,\n"
 		"     events: [{name: shared, count: 7}]}\n"
 		"layout: [{sms: 1, blocks_each: [2.5]}, {sms: 3, blocks_each: [0.5]}]\n");
 	const struct cot_model_kernel *e = &k.kernels[0];
@@ -77,6 +78,9 @@ static void test_every_key(void **state)
 	assert_true(fabs(k.gpu.launch.end_beside_s - 1e-6) < 1e-12);
 	assert_true(fabs(k.gpu.launch.instance_s - 2e-6) < 1e-12);
 	assert_true(fabs(e->alone_s - 5e-5) < 1e-12 && fabs(e->call_s - 4e-6) < 1e-12);
+	assert_true(fabs(k.gpu.launch.gap_s - 7e-6) < 1e-12);
+	assert_true(fabs(k.gpu.launch.block_s - 8e-9) < 1e-15 &&
+		    fabs(k.gpu.launch.block_j - 9e-9) < 1e-15 && e->alone_j == 0.25);
 	assert_int_equal(e->launches, 3);
 	assert_int_equal(k.pending[0], 12);
 	assert_int_equal(k.n_events, 2);

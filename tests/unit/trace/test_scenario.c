@@ -121,6 +121,7 @@ static const char full[] =
 	"    weight: 7\n"
 	"    block_hint_us: 50\n"
 	"    solo: true\n"
+	"    pool_cost_pct: 12\n"
 	"    program:\n"
 	"      - kernel: {name: k, blocks: 1, block_us: 0.000001}\n"
 	"  - name: third\n"
@@ -194,6 +195,8 @@ static void test_every_key_of_an_app(void **state)
 	assert_int_equal(app->weight, COT_WEIGHT_DEFAULT);
 	assert_int_equal(app->block_hint_us, 0);
 	assert_false(app->solo);
+	assert_int_equal(app->pool_cost_pct, 0);
+	assert_int_equal(sc->apps[1].pool_cost_pct, 12);
 	assert_int_equal(sc->apps[1].cls, COT_CLASS_LATENCY);
 	assert_int_equal(sc->apps[1].weight, 7);
 	assert_int_equal(sc->apps[1].block_hint_us, 50);
@@ -297,6 +300,7 @@ static void test_options_win_over_the_file(void **state)
 
 #define APP_KEYS                                                                          \
 	"name, priority, tokens, context, start_us, class, weight, block_hint_us, solo, " \
+	"pool_cost_pct, "                                                                 \
 	"quota, reserve, sms, p99, slowdown, rate, rewrite, qos, arrivals, sizes, program, trace"
 #define STEP_KEYS "cpu_us, h2d_bytes, d2h_bytes, kernel, sync"
 static const struct {
