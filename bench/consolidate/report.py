@@ -77,22 +77,20 @@ def errors(rows, way):
 def summarise(rows):
     judged = [row for row in rows if "right" in row]
     energy = [row for row in judged if row["apart"]["j"] is not None]
-    old = [row for row in judged if row["category"] not in LATER]
-    newest = [row for row in judged if row["category"] == "newest"]
+    categories = [c for c in [*CATEGORIES, "others"] if any(row["category"] == c for row in rows)]
+    of = {category: [row for row in rows if row["category"] == category] for category in categories}
     return {
         "n": len(rows), "judged": len(judged), "right": sum(row["right"] for row in judged),
         "with_energy": len(energy), "saves": sum(row["saves"] for row in judged),
         "together_by_model": sum(row["model_consolidates"] for row in judged),
         "merged_beats_streams": sum(row["best"] == "merged" for row in rows if row["merged"]["s"]),
         "merged": sum(bool(row["merged"]["s"]) for row in rows),
-        "old": len(old), "old_right": sum(row["right"] for row in old),
-        "newest": len(newest), "newest_right": sum(row["right"] for row in newest),
+        "right_of": {category: [sum(row.get("right", False) for row in found), sum("right" in row for row in found)]
+                     for category, found in of.items()},
         "regret": {way: statistics.mean(more_than_best(row, way) for row in judged)
                    for way in ("apart", "streams")} if judged else {},
         "regret_of_model": statistics.mean(more_than_best(row, row["chosen"]) for row in judged) if judged else None,
-        "errors": {category: {way: errors([row for row in rows if row["category"] == category], way)
-                              for way in ("apart", "streams", "merged")}
-                   for category in [*CATEGORIES, "others"] if any(row["category"] == category for row in rows)},
+        "errors": {category: {way: errors(found, way) for way in WAYS} for category, found in {**of, "all": rows}.items()},
     }
 
 
@@ -113,10 +111,8 @@ def table(result):
            f"* Decisions of `cotenant model consolidate` right: {s['right']} of {s['judged']}"
            f" ({s['with_energy']} of them by time and energy, the others by time alone).",
            f"* Together saves in {s['saves']} of {s['judged']}; the model says so of {s['together_by_model']}.",
-           f"* Of the sets that stand first in sets.py: {s['old_right']} of {s['old']}; of those that "
-           f"were written down before they were measured (*new*): {s['right'] - s['old_right'] - s['newest_right']} of "
-           f"{s['judged'] - s['old'] - s['newest']}; of those that no form of the model was chosen by (*newest*): "
-           f"{s['newest_right']} of {s['newest']}.",
+           "* By category: " + ", ".join(f"{category} {right} of {n}" for category, (right, n) in s["right_of"].items()) +
+           f". {', '.join(LATER)}: written down before any of them was measured.",
            f"* Merged is better than streams in {s['merged_beats_streams']} of {s['merged']}.",
            f"* The way that the model says is shortest takes {percent(s['regret_of_model'])} longer than the shortest, in "
            f"the mean; always apart {percent(s['regret'].get('apart'))}, always streams (as under MPS) "

@@ -17,7 +17,7 @@ import time
 
 from predict import ROOT, predict
 from report import judge, summarise, table
-from sets import CALIBRATION, LAUNCHES, category_of, each_alone, few_blocks, interleaved, parts_of
+from sets import CALIBRATION, CATEGORIES, LAUNCHES, category_of, each_alone, few_blocks, interleaved, parts_of
 
 START_S = 1.5  # of a process, and then of a set: inputs and compiling
 OF_SET_S = 0.6
@@ -35,7 +35,7 @@ def parse(argv):
     p.add_argument("--out", default="build/consolidate", metavar="DIR")
     p.add_argument("--budget", type=float, default=300, metavar="SECONDS", help="begin nothing that would end later")
     p.add_argument("--seconds", type=float, default=1.0, help="length of each measurement")
-    p.add_argument("--only", default="", metavar="SET[,..]", help="these sets instead of all")
+    p.add_argument("--only", default="", metavar="SET[,..]", help="these sets, or categories of --list, instead of all")
     p.add_argument("--bin", default=os.path.join(ROOT, "build", "bin"), metavar="DIR",
                    help="folder of cotenant, bench_consolidate and kernels-run")
     p.add_argument("--counts", metavar="FILE", help="counts.json of another run: what is in it is not counted again")
@@ -204,7 +204,8 @@ def conclude(bench, names):
 
 def main(argv):
     args = parse(argv)
-    names = args.only.split(",") if args.only else list(interleaved())
+    names = [name for asked in args.only.split(",") for name in CATEGORIES.get(asked, [asked])] if args.only else \
+        list(interleaved())
     if args.list:
         print("\n".join(f"{category_of(name)}: {name}" for name in names))
         return 0

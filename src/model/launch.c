@@ -10,6 +10,11 @@ static double max(double a, double b)
 	return a > b ? a : b;
 }
 
+static double min(double a, double b)
+{
+	return a < b ? a : b;
+}
+
 static uint32_t launches_of(const struct cot_model_kernel *k)
 {
 	return k->launches ? k->launches : 1;
@@ -23,7 +28,7 @@ static double call_of(const struct cot_model_launch *l, const struct cot_model_k
 bool cot_model_has_launch(const struct cot_model_launch *l)
 {
 	return l->call_s > 0 || l->end_s > 0 || l->end_beside_s > 0 || l->instance_s > 0 ||
-	       l->gap_s > 0 || l->block_s > 0;
+	       l->end_stream_s > 0 || l->gap_s > 0 || l->block_s > 0;
 }
 
 /*
@@ -102,7 +107,9 @@ static double merged_s(const struct cot_model_launch *l, const struct streams *s
 {
 	double call_s = s->call_s + l->instance_s * s->n;
 
-	exec_s += s->kinds == 1 ? l->block_s * s->blocks : 0;
+	if (s->kinds == 1)
+		exec_s += l->blocks_most_s > 0 ? min(l->block_s * s->blocks, l->blocks_most_s)
+					       : l->block_s * s->blocks;
 	return call_s + max(exec_s, call_s * (s->most - 1)) + l->end_s;
 }
 
@@ -129,7 +136,8 @@ int cot_model_launch_s(const struct cot_model_gpu *gpu, const struct cot_model_o
 		cot_model_stream_add(&one, l, s.last, exec_s);
 		all_s = one.ended_s + l->end_s;
 	} else if (options->concurrent) {
-		all_s = max(s.ended_s, s.call_s + exec_s) + l->end_beside_s;
+		all_s = max(s.ended_s, s.call_s + exec_s) + l->end_beside_s +
+			l->end_stream_s * (s.n - 1);
 	} else {
 		all_s = merged_s(l, &s, exec_s);
 	}

@@ -9,8 +9,8 @@
  *     one stream   |call|call|call|            the end of the last is seen end_s later
  *                       | kernel |gap| kernel |gap| kernel |
  *     streams      |call|call|call|            kernels side by side, as place.h has them;
- *                       | kernel     |         the end of all is seen end_beside_s later
- *                            | kernel     |
+ *                       | kernel     |         the end of all is seen end_beside_s later,
+ *                            | kernel     |     and end_stream_s for each further stream
  *     merged       |call + 3 instance_s|       one kernel, longer by block_s a block; end_s
  *                                      | kernel |
  */

@@ -27,11 +27,13 @@ struct cot_model_launch {
 	double call_s; /* of the launching thread, a launch of a kernel that does not say it */
 	double end_s;  /* from the end of a stream's last kernel until the program has seen it */
 	double end_beside_s; /* the same, of kernels that run at the same time in streams */
+	double end_stream_s; /* and for each of these streams but the first, which is waited for */
 	double instance_s;   /* of the launching thread, for each kernel of a merged launch */
 	double gap_s;	     /* from the end of a kernel until the next one of its stream begins */
 	/* Of a merged launch: each block looks for whose it is. The time only among copies, where
-	 * it searches; joules, in all. */
-	double block_s, block_j;
+	 * it searches, and never more than blocks_most_s (0: without a bound), as far as what
+	 * other blocks wait for does not hide it; joules, in all. */
+	double block_s, blocks_most_s, block_j;
 };
 
 struct cot_model_gpu {

@@ -191,6 +191,12 @@ static void test_measured_energy(void **state)
 	near(v.together.energy_j, 100 * v.together.seconds + 3 * 0.001 + 6 * 1e-4);
 	near(v.apart_j, 100 * v.apart_s + 3 * 0.001);
 	assert_true(v.time_ok && v.energy_ok);
+	/* Hidden behind what others wait for, from some number of blocks on. */
+	l.blocks_most_s = 2 * US;
+	v = judge_by(&l, false, k, &copies, 1);
+	near(v.together.seconds, (4 + 3 * 1 + 32 + 2 + 3) * US);
+	near(v.together.energy_j, 100 * v.together.seconds + 3 * 0.001 + 6 * 1e-4);
+	l.blocks_most_s = 0;
 	/* Of two kernels nothing is searched for. */
 	v = judge_by(&l, false, k, NULL, 2);
 	near(v.together.seconds, (4 + 2 * 1 + 32 + 3) * US);
@@ -204,6 +210,20 @@ static void test_measured_energy(void **state)
 	v = judge_by(&l, false, k, NULL, 2);
 	near(v.together.energy_j,
 	     100 * v.together.seconds + v.together.draw.dynamic_w * v.together.exec_s);
+}
+
+/* Streams whose ends are waited for one after the other. */
+static void test_each_stream_is_waited_for(void **state)
+{
+	struct cot_model_launch l = machine.gpu.launch;
+	struct cot_model_kernel k = kernel(2, 50);
+	const uint32_t copies = 3;
+
+	(void)state;
+	l.end_stream_s = 2 * US;
+	near(judge_by(&l, true, &k, &copies, 1).together.seconds, (3 * 4 + 1.6 + 1 + 2 * 2) * US);
+	near(judge_by(&l, true, &k, &copies, 1).apart_s, (3 * 4 + 1.6 + 3) * US);
+	near(judge_by(&l, false, &k, &copies, 1).together.seconds, (4 + 3 * 1 + 1.6 + 3) * US);
 }
 
 static void test_limits(void **state)
@@ -241,7 +261,8 @@ int main(void)
 		cmocka_unit_test(test_long_kernels),	 cmocka_unit_test(test_short_kernels),
 		cmocka_unit_test(test_several_launches), cmocka_unit_test(test_call_of_a_kernel),
 		cmocka_unit_test(test_measured_alone),	 cmocka_unit_test(test_gap),
-		cmocka_unit_test(test_measured_energy),	 cmocka_unit_test(test_limits),
+		cmocka_unit_test(test_measured_energy),	 cmocka_unit_test(test_each_stream_is_waited_for),
+		cmocka_unit_test(test_limits),
 		cmocka_unit_test(test_cpu_is_less),
 	};
 

@@ -47,7 +47,7 @@ static void test_every_key(void **state)
 		"  pcie_gbps: 2.5, memory_gb: 1.5, mem_latency_cycles: 300,\n"
 		"  uncoalesced_delay_cycles: 3, coalesced_delay_cycles: 2, issue_cycles: 0.5}\n"
 		"launch: {call_us: 5, end_us: 3, end_beside_us: 1, instance_us: 2, gap_us: 7,\n"
-		"  block_ns: 8, block_nj: 9}\n"
+		"  end_stream_us: 10, block_ns: 8, blocks_most_us: 11, block_nj: 9}\n"
 		"power: {idle_w: 100, lambda_w: 20, memory_w: 500, instruction_w: 60.5,\n"
 		"  thermal_gain: 0.1, thermal_tau_s: 30,\n"
 		"  events: [{name: fp64, w: 170}, {name: shared, w: -4}]}\n"
@@ -77,6 +77,8 @@ static void test_every_key(void **state)
 		    fabs(k.gpu.launch.end_s - 3e-6) < 1e-12);
 	assert_true(fabs(k.gpu.launch.end_beside_s - 1e-6) < 1e-12);
 	assert_true(fabs(k.gpu.launch.instance_s - 2e-6) < 1e-12);
+	assert_true(fabs(k.gpu.launch.end_stream_s - 1e-5) < 1e-12 &&
+		    fabs(k.gpu.launch.blocks_most_s - 1.1e-5) < 1e-12);
 	assert_true(fabs(e->alone_s - 5e-5) < 1e-12 && fabs(e->call_s - 4e-6) < 1e-12);
 	assert_true(fabs(k.gpu.launch.gap_s - 7e-6) < 1e-12);
 	assert_true(fabs(k.gpu.launch.block_s - 8e-9) < 1e-15 &&
