@@ -3,6 +3,7 @@
 import gzip
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -585,21 +586,25 @@ class DryRuns(unittest.TestCase):
         self.assertIn("c1.slo-learned-parts.r1 (no case is for parts)", self.run_it(*some))
 
     def test_batch_programs_in_turn(self):
-        expected = {(spec, factor) for spec in ("resnet-train", "gpt2-train") for factor in (1.1, 1.3)}
+        expected = {("resnet-train", "slo"), ("gpt2-train", "slo"), ("bert-train", "mps")}
         # On a busy machine a window may be set aside, so that it makes no case.
         for again in (), ("--again",), ("--again",):
             self.run_it("--together", "--factors", "1.3,1.1", "--settle", "0.1", "--ways", "slo,mps",
                         "--only", "gpt.alone,gpt.slo-1,gpt.slo-3,gpt.mps", *again)
             cases = {(c["beside"][0], c["factor"]): c["ways"] for c in self.result()["cases"]}
-            if {key for key, ways in cases.items() if "slo" in ways} == expected and ("bert-train", 1.3) in cases:
+            found = {(spec, way) for (spec, _), ways in cases.items() for way in ways}
+            if found >= expected:
                 break
-        self.assertEqual({key for key, ways in cases.items() if "slo" in ways}, expected)
-        self.assertIn("mps", cases["bert-train", 1.3])
+        all_windows = [w for c in self.result()["cells"] for w in c["windows"]]
+        for spec, way in expected - found:
+            self.assertTrue([w for w in all_windows if w.get("problems") and w["way"] in ("alone", way)], (spec, way))
+        self.assertFalse({key for key, ways in cases.items() if "slo" in ways and key[0] == "bert-train"})
         windows = {c["start"]: [w["label"] for w in c["windows"]] for c in self.result()["cells"]}
         self.assertEqual(windows["slo-1"], ["slo1.3@0.5+B1", "slo1.1@0.5+B1"])
         self.assertEqual(windows["mps"], ["mps@0.5+B1", "mps@0.5+B2", "mps@0.5+B3"])
+        n = sum((spec, 1.3) in cases and "slo" in cases[spec, 1.3] for spec in ("resnet-train", "gpt2-train"))
         with open(os.path.join(self.out, "table.md")) as f:
-            self.assertRegex(f.read(), r"gpt at 0.5, 1.3x +\| slo +\| [0-2] of 2 ")
+            self.assertEqual(bool(n), bool(re.search(rf"gpt at 0.5, 1.3x +\| slo +\| [0-{n}] of {n} ", f.read())))
 
     def test_half_of_the_mixes_on_each_of_two_gpus(self):
         def run_halves():
