@@ -3,15 +3,16 @@
 #
 #   bench/live/laius-halves.sh OUT SECONDS [ARGUMENT...]
 #
-# First what both halves need of the services: profiles on the first GPU, times alone on the second; and each the profiles
-# of its batch programs. SECONDS are all that it takes; the same again goes on where it stopped. ARGUMENTs are laius.py's;
+# First what both halves need of the services: profiles of four on the first GPU, of two and all times alone on the second; and
+# each the profiles of its batch programs. SECONDS are all that it takes; the same again goes on where it stopped. ARGUMENTs are laius.py's;
 # for --batch and --ways there are FIRST_HALF, SECOND_HALF and WAYS in the environment.
 out=${1:?where to} seconds=${2:?how long}
 shift 2
 first=${FIRST_HALF:-gemm,resnet-train,gpt2-train,whisper-train}
 second=${SECOND_HALF:-copy,bert-train,jax-train,pegasus-train}
 ways=${WAYS:-laius,baymax,mps-priority,slo}
-services=resnet-graph,req,gpt,bert-graph,resnet-eager,req-graph
+some=resnet-graph,req,gpt,bert-graph others=resnet-eager,req-graph
+services=$some,$others
 end=$(($(date +%s) + seconds))
 here=$(dirname "$0")
 
@@ -30,8 +31,8 @@ know() {
 
 mkdir -p "$out"
 "${PYTHON:-python3}" "$here/laius.py" --cells "$out/cells" --out "$out" --merge "$@" >/dev/null || exit
-half 0 "$first" "$(know "$services,$first")" "$@" &
-half 1 "$second" "rows.alone,$(know "$second")" "$@"
+half 0 "$first" "$(know "$some,$first")" "$@" &
+half 1 "$second" "rows.alone,$(know "$others,$second")" "$@"
 wait
 half 0 "$first" "" "$@" &
 half 1 "$second" "" "$@"
