@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""A program of the checks plans.py and gpus.py: kernels that fill the GPU, a chain of multiply-adds in each thread.
+"""A program of the checks plans.py, gpus.py and gangs.py: kernels that fill the GPU, a chain of multiply-adds in each
+thread; or of few blocks; or copies that fill the GPU's memory.
 
 As a service it answers requests that come at random times, each one kernel and the wait for it, and marks them; as batch
 work it has two kernels in the queue all the time. SIGUSR1: what follows is a new window. At its end (SIGTERM, or after
@@ -51,27 +52,83 @@ again:
 	@%p st.global.f32 [%at], %x;
 	ret;
 }
+.visible .entry copy(.param .u64 from, .param .u64 to, .param .u32 n)
+{
+	.reg .pred %p;
+	.reg .b32 %i, %n, %b, %t, %d, %e, %at, %stride;
+	.reg .f32 %x<16>;
+	.reg .b64 %from, %to, %a, %o<4>;
+	ld.param.u64 %from, [from];
+	ld.param.u64 %to, [to];
+	ld.param.u32 %n, [n];
+	mov.u32 %b, %ctaid.x;
+	mov.u32 %d, %ntid.x;
+	mov.u32 %t, %tid.x;
+	mad.lo.u32 %at, %b, %d, %t;
+	mov.u32 %b, %nctaid.x;
+	mul.lo.u32 %stride, %b, %d;
+	mov.u32 %i, 0;
+again:
+	and.b32 %e, %at, WRAP;
+	mul.wide.u32 %o0, %e, 16;
+	add.u32 %at, %at, %stride;
+	add.u64 %a, %from, %o0;
+	ld.global.v4.f32 {%x0, %x1, %x2, %x3}, [%a];
+	and.b32 %e, %at, WRAP;
+	mul.wide.u32 %o1, %e, 16;
+	add.u32 %at, %at, %stride;
+	add.u64 %a, %from, %o1;
+	ld.global.v4.f32 {%x4, %x5, %x6, %x7}, [%a];
+	and.b32 %e, %at, WRAP;
+	mul.wide.u32 %o2, %e, 16;
+	add.u32 %at, %at, %stride;
+	add.u64 %a, %from, %o2;
+	ld.global.v4.f32 {%x8, %x9, %x10, %x11}, [%a];
+	and.b32 %e, %at, WRAP;
+	mul.wide.u32 %o3, %e, 16;
+	add.u32 %at, %at, %stride;
+	add.u64 %a, %from, %o3;
+	ld.global.v4.f32 {%x12, %x13, %x14, %x15}, [%a];
+	add.u64 %a, %to, %o0;
+	st.global.v4.f32 [%a], {%x0, %x1, %x2, %x3};
+	add.u64 %a, %to, %o1;
+	st.global.v4.f32 [%a], {%x4, %x5, %x6, %x7};
+	add.u64 %a, %to, %o2;
+	st.global.v4.f32 [%a], {%x8, %x9, %x10, %x11};
+	add.u64 %a, %to, %o3;
+	st.global.v4.f32 [%a], {%x12, %x13, %x14, %x15};
+	add.u32 %i, %i, 4;
+	setp.lt.u32 %p, %i, %n;
+	@%p bra again;
+	ret;
+}
 """
-MULTIPROCESSORS, PRIMARY_FLAGS, NO_TIME = 16, 0, 2
+# What copies read, and what they write: each some times what the caches hold. A step of a thread is 16 bytes of each.
+COPIED, STEP = 256 << 20, 16
+PTX = PTX.replace(b"WRAP", b"%d" % (COPIED // STEP - 1))
+MULTIPROCESSORS, MEMORY_KHZ, MEMORY_BITS, PRIMARY_FLAGS, NO_TIME = 16, 36, 37, 0, 2
 
 
 class Gpu:
     """The one that CUDA_VISIBLE_DEVICES names, or the first."""
 
-    def __init__(self, emulated):
+    def __init__(self, emulated, copies=False, blocks=0):
         self.cuda = ctypes.CDLL("libcuda.so.1")
         context, module, self.kernel, self.stream = (ctypes.c_void_p() for _ in range(4))
-        self.out, sms = ctypes.c_uint64(), ctypes.c_int()
+        self.out, self.source = ctypes.c_uint64(), ctypes.c_uint64()
+        self.copies, self.blocks = copies, blocks
         self.call("cuInit", 0)
         # The one that the CUDA runtime uses.
         self.call("cuDevicePrimaryCtxRetain", ctypes.byref(context), PRIMARY_FLAGS)
         self.call("cuCtxSetCurrent", context)
-        self.call("cuDeviceGetAttribute", ctypes.byref(sms), MULTIPROCESSORS, 0)
-        self.emulated, self.sms = emulated, sms.value
+        self.emulated, self.sms = emulated, self.attribute(MULTIPROCESSORS)
         self.call("cuModuleLoadData", ctypes.byref(module), b"cotenant emulated kernels 1" if emulated else PTX)
-        self.call("cuModuleGetFunction", ctypes.byref(self.kernel), module, b"spin" if emulated else b"chain")
+        self.call("cuModuleGetFunction", ctypes.byref(self.kernel), module,
+                  b"spin" if emulated else b"copy" if copies else b"chain")
         self.call("cuStreamCreate", ctypes.byref(self.stream), 1)
-        self.call("cuMemAlloc_v2", ctypes.byref(self.out), 1 << 20)
+        copied = COPIED if copies and not emulated else 1 << 20
+        for memory in (self.out, self.source):
+            self.call("cuMemAlloc_v2", ctypes.byref(memory), copied)
         self.events = [self.event(NO_TIME) for _ in range(2)]
 
     def call(self, name, *arguments):
@@ -79,20 +136,37 @@ class Gpu:
         if rc:
             sys.exit(f"{name} failed with {rc}")
 
+    def attribute(self, number):
+        value = ctypes.c_int()
+        self.call("cuDeviceGetAttribute", ctypes.byref(value), number, 0)
+        return value.value
+
     def event(self, flags):
         event = ctypes.c_void_p()
         self.call("cuEventCreate", ctypes.byref(event), flags)
         return event
 
     def launch(self, waves, n):
-        """n: steps of the chain; of the emulated GPU nanoseconds of a block."""
+        """n: steps of each thread; of the emulated GPU nanoseconds of a block."""
         if self.emulated:
-            value = (ctypes.c_uint64(n), ctypes.c_uint64(0))
-            blocks, threads = self.sms * 8 * waves, 256
+            for sms, ns in self.emulated_blocks(waves, n):
+                self.put(sms * 8, 256, ctypes.c_uint64(ns), ctypes.c_uint64(0))
+            return
+        blocks = self.blocks or self.sms * 2 * waves
+        if self.copies:
+            self.put(blocks, THREADS, self.source, self.out, ctypes.c_uint32(n))
         else:
-            value = (self.out, ctypes.c_uint32(n))
-            blocks, threads = self.sms * 2 * waves, THREADS
-        parameters = (ctypes.c_void_p * 2)(*map(ctypes.addressof, value))
+            self.put(blocks, THREADS, self.out, ctypes.c_uint32(n))
+
+    def emulated_blocks(self, waves, ns):
+        """(SMs that are filled, for so long). There is no memory to wait for: copies use a third of the SMs most of the
+        time, so that they, too, gain little by many SMs and are slow on few."""
+        if self.copies:
+            return (self.sms // 3, ns * 7 // 8), (self.sms, ns // 8)
+        return ((self.blocks or self.sms * waves, ns),)
+
+    def put(self, blocks, threads, *value):
+        parameters = (ctypes.c_void_p * len(value))(*map(ctypes.addressof, value))
         self.call("cuLaunchKernel", self.kernel, blocks, 1, 1, threads, 1, 1, 0, self.stream, parameters, None)
 
     def wait(self):
@@ -109,6 +183,14 @@ class Gpu:
             self.wait()
             best = min(best, time.monotonic_ns() - begin)
         return n / (best / 1e3)
+
+    def copy_steps_per_us(self):
+        """As many as the memory's clock and width allow, so that a kernel is the same whoever shares the GPU meanwhile.
+        It takes a little longer."""
+        if self.emulated:
+            return 1000.0
+        bytes_per_us = 2 * self.attribute(MEMORY_KHZ) / 1e3 * self.attribute(MEMORY_BITS) / 8
+        return bytes_per_us / ((self.blocks or self.sms * 2) * THREADS * 2 * STEP)
 
 
 class Windows:
@@ -216,6 +298,9 @@ def main():
     p.add_argument("what", choices=("service", "batch", "calibrate"))
     p.add_argument("--us", type=float, default=1000, help="a kernel's time alone on the GPU (default: 1000)")
     p.add_argument("--waves", type=int, default=1, help="so many times the blocks that fit at once (default: 1)")
+    p.add_argument("--blocks", type=int, default=0,
+                   help="only so many, of which two fill an SM; alone on one each is done sooner")
+    p.add_argument("--copies", action="store_true", help="kernels that copy memory")
     p.add_argument("--per-s", type=float, default=0, help="requests a second; 0: each as soon as the last is answered")
     p.add_argument("--steps-per-us", type=float, help="as `calibrate` says; default: measured at the start")
     p.add_argument("--parts", action="store_true", help="each request of a service, and where its time went")
@@ -224,8 +309,8 @@ def main():
     p.add_argument("--emulated", action="store_true",
                    help="the emulated GPU's kernel instead, which lasts as long as told")
     a = p.parse_args()
-    gpu = Gpu(a.emulated)
-    per_us = a.steps_per_us or gpu.steps_per_us()
+    gpu = Gpu(a.emulated, a.copies, a.blocks)
+    per_us = gpu.copy_steps_per_us() if a.copies else a.steps_per_us or gpu.steps_per_us()
     if a.what == "calibrate":
         print(json.dumps({"steps_per_us": per_us, "sms": gpu.sms}))
         return 0

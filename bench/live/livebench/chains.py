@@ -151,6 +151,8 @@ def options(parser, name):
     """Those that every check has."""
     parser.add_argument("--out", default=f"build/{name}", metavar="DIR")
     parser.add_argument("--build", default=os.path.join(ROOT, "build"), metavar="DIR", help="has bin and lib")
+    parser.add_argument("--bin", dest="build", type=lambda path: os.path.dirname(os.path.abspath(path)), metavar="DIR",
+                        default=argparse.SUPPRESS, help="the same: DIR/.. is --build")
     parser.add_argument("--emulate", action="store_true", help="on the emulated GPU")
 
 

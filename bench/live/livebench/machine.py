@@ -39,7 +39,7 @@ def _torch(python):
 
 def facts(tools, options):
     out = {"date": time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime()), "command": options.command,
-           "commit": options.commit or _commit(tools.root), "python": platform.python_version(),
+           "commit": options.commit or commit(tools.root), "python": platform.python_version(),
            "kernel": platform.release(), "cpus": os.cpu_count(), "fake": tools.fake}
     if tools.fake:
         return out
@@ -66,7 +66,7 @@ def facts(tools, options):
     return out
 
 
-def _commit(root):
+def commit(root):
     rc, text = _output(["git", "-c", "safe.directory=*", "-C", root, "rev-parse", "--short",
                         "HEAD"])
     return text if rc == 0 and len(text) < 20 else None
