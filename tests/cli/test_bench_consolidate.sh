@@ -24,7 +24,7 @@ refused "there is no size 'big'; expected test, small, large or gpu" --size big 
 refused "there is no set" --size test
 
 "$run" --list >"$work/out" || fail "--list failed"
-[ "$(wc -l <"$work/out")" -eq 131 ] || fail "not 131 sets"
+[ "$(wc -l <"$work/out")" -eq 181 ] || fail "not 181 sets"
 says "$work/out" "copies: md5hash/33*9"
 
 COTENANT_EMU_DIR=$work/gpu
