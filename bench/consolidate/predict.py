@@ -99,7 +99,7 @@ class Launches:
                 f"block_ns: {self.block_ns:.6g}, blocks_most_us: {self.blocks_most_us:.6g}, block_nj: {self.block_nj:.6g}}}\n")
 
 
-def kernel_yaml(number, part, there, counts, launches):
+def kernel_yaml(number, part, there, counts, launches, with_joules):
     kernel, blocks, n = part
     line = there[alone(kernel, blocks)]
     instance, apart = line["instances"][0], line["apart"]
@@ -113,7 +113,7 @@ def kernel_yaml(number, part, there, counts, launches):
         comp = max(count["warp_insns"] / warps - accesses, 1)
         registers, shared = found["plain"]["registers"] * threads, found["plain"]["shared_bytes"]
     call_us = launches.call_of(line)
-    joules = f"    alone_j: {apart['j']:.6g}\n" if "j" in apart else ""
+    joules = f"    alone_j: {apart['j']:.6g}\n" if with_joules else ""
     return (f"  - name: k{number}\n    blocks: {blocks}\n    threads_per_block: {threads}\n"
             f"    regs_per_block: {registers}\n    shmem_per_block: {shared}\n"
             f"    comp: {comp:.6g}\n    coalesced: {accesses:.6g}\n    launches: {instance['launches']}\n"
@@ -123,22 +123,23 @@ def kernel_yaml(number, part, there, counts, launches):
 def predict(name, there, counts, idle_w, run):
     """{way: candidate}; `run`(command...) runs cotenant and returns what it says. idle_w: as measured, or None."""
     parts = parts_of(name)
+    if sum(n for _, _, n in parts) < 2:
+        return {}  # it is not a set
     launches = Launches(there, idle_w)
+    # All or none: measured joules and those of the power model's counts cannot be compared.
+    with_joules = all("j" in there[alone(kernel, blocks)]["apart"] for kernel, blocks, _ in parts)
     with open(POWER, encoding="utf-8") as f:
         power = f.read().partition("power:")[2].partition("kernels:")[0]
     if idle_w is not None:
         power = re.sub(r"idle_w: *[0-9.]+", f"idle_w: {idle_w:.6g}", power)
     text = "schema: cotenant.kernels/1\ngpu: h200\n" + launches.yaml() + "power:" + power + "kernels:\n"
     for number, part in enumerate(parts):
-        text += kernel_yaml(number, part, there, counts, launches)
-    wanted = {f"k{number}": part[2] for number, part in enumerate(parts)}
+        text += kernel_yaml(number, part, there, counts, launches, with_joules)
     said = {}
     with tempfile.NamedTemporaryFile("w", suffix=".yaml", encoding="utf-8") as f:
         f.write(text)
         f.flush()
         for way, options in (("streams", ["--concurrent"]), ("merged", [])):
-            out = run("model", "consolidate", f.name, "--json", "--min-gain", str(MIN_GAIN_PCT), *options)
-            for candidate in json.loads(out)["candidates"]:
-                if candidate["kernels"] == wanted:
-                    said[way] = candidate
+            out = run("model", "consolidate", f.name, "--whole", "--json", "--min-gain", str(MIN_GAIN_PCT), *options)
+            said[way], = json.loads(out)["candidates"]
     return said

@@ -49,7 +49,7 @@ def judge(line, said):
     if has_energy(line):
         saves = saves and line[way]["j"] < line["apart"]["j"]
     row = {"set": line["name"], "category": category_of(line["name"]), "way": way, "saves": saves,
-           "best": best_together(line), "cpu_s": cpu_s(line),
+           "by_energy": has_energy(line), "best": best_together(line), "cpu_s": cpu_s(line),
            "right_results": all(i["right"] for i in line["instances"]) and line["apart"]["same"] and
            all(line[w]["same"] for w in ("streams", "merged") if "same" in line.get(w, {}))}
     for w in ("apart", "streams", "merged"):
@@ -76,7 +76,7 @@ def errors(rows, way):
 
 def summarise(rows):
     judged = [row for row in rows if "right" in row]
-    energy = [row for row in judged if row["apart"]["j"] is not None]
+    energy = [row for row in judged if row["by_energy"]]
     categories = [c for c in [*CATEGORIES, "others"] if any(row["category"] == c for row in rows)]
     of = {category: [row for row in rows if row["category"] == category] for category in categories}
     return {

@@ -37,7 +37,7 @@ _cotenant_options()
 	sweep) echo "--set= --seed= --seeds= --threads= --json --csv --report= --progress $common" ;;
 	plan) echo "--gpus= --per-gpu= --margin= --seconds= --seed= --threads= --json --csv --progress $common" ;;
 	list) echo "--json $common" ;;
-	model) echo "--json --concurrent --piecewise --min-gain= --train= --train-with= --yaml= --points --live --scenario= --seed= $common" ;;
+	model) echo "--json --concurrent --piecewise --min-gain= --whole --train= --train-with= --yaml= --points --live --scenario= --seed= $common" ;;
 	ptx) echo "--pass= --kernel= --output= --list --json $common" ;;
 	run)
 		echo "--class= --name= --weight= --gpu= --block= --quota= --reserve= --sms= --rewrite --merge --merge-anew --backend= --cpu= --cpu-kernels= --cpu-by=

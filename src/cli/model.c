@@ -25,6 +25,7 @@ enum {
 	KEY_CONCURRENT,
 	KEY_PIECEWISE,
 	KEY_GAIN,
+	KEY_WHOLE,
 	KEY_SEED,
 	KEY_TRAIN,
 	KEY_POINTS,
@@ -45,6 +46,9 @@ static const struct argp_option options[] = {
 	 "Share the bandwidth again whenever a block ends, not only once at the start", 0},
 	{"min-gain", KEY_GAIN, "PCT", 0,
 	 "consolidate: together must save more than PCT per cent of the energy (default 0)", 0},
+	{"whole", KEY_WHOLE, NULL, 0,
+	 "consolidate: judge all instances together as one set, however many there are, and nothing else",
+	 0},
 	{"train", KEY_TRAIN, "PCT", 0,
 	 "train: per cent of the workloads to train with (default 60)", 0},
 	{"seed", KEY_SEED, "N", 0, "train: draw other workloads (default 1)", 0},
@@ -64,6 +68,7 @@ struct arguments {
 	const char *what, *path, *json, *yaml;
 	struct cot_model_options options;
 	double min_gain_pct;
+	bool whole;
 	struct cot_model_train_options train;
 	bool points, live;
 	const char *scenario;
@@ -135,6 +140,8 @@ static void check(struct argp_state *state, const struct arguments *a)
 		argp_error(state, "no file given; expected %s", input_of(a->what));
 	if (a->json && !strcmp(a->what, "powers"))
 		argp_error(state, "'powers' writes a table; expected no --json");
+	if (a->whole && strcmp(a->what, "consolidate") != 0)
+		argp_error(state, "--whole is for 'consolidate'");
 	if (a->live && (strcmp(a->what, "check") != 0 || a->points))
 		argp_error(state, "--live is for 'check', without --points");
 	if (a->scenario && (!a->live || a->json))
@@ -169,6 +176,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		    a->min_gain_pct > 100)
 			argp_error(state, "--min-gain is '%.40s'; expected a number from 0 to 100",
 				   arg);
+		return 0;
+	case KEY_WHOLE:
+		a->whole = true;
 		return 0;
 	case KEY_TRAIN:
 		a->train.train_pct = (uint32_t)parse_whole(state, "--train", arg, 1, 99);
@@ -220,6 +230,7 @@ static int show_kernels(const struct arguments *a, const struct cot_origin *orig
 	in.origin.gpu = in.file.gpu_name;
 	in.machine.options = a->options;
 	in.machine.min_gain = a->min_gain_pct / 100;
+	in.whole = a->whole;
 	if (!power)
 		return cot_model_show_time(&in, a->json, out, err);
 	return !strcmp(a->what, "power") ? cot_model_show_power(&in, a->json, out, err)

@@ -18,6 +18,7 @@
 struct cot_model_input {
 	struct cot_kernels file;
 	struct cot_model_machine machine;
+	bool whole; /* the plan judges all instances together, and no other set */
 	struct cot_origin origin;
 };
 

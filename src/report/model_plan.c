@@ -1,4 +1,7 @@
-/* cotenant model consolidate: judges the candidate sets, and says what to run with what. */
+/*
+ * cotenant model consolidate: judges the candidate sets, and says what to run with what; or judges
+ * the whole of what waits.
+ */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,7 +52,7 @@ static void take_step(void *arg, const struct cot_model_step *step)
 	p->steps[p->n_steps++] = *step;
 }
 
-static int make_plan(struct plan *p, struct cot_error *err)
+static int search(struct plan *p)
 {
 	const struct cot_model_input *in = p->in;
 	uint32_t copies[COT_MODEL_KINDS_MAX] = {0};
@@ -57,12 +60,34 @@ static int make_plan(struct plan *p, struct cot_error *err)
 
 	p->steps = calloc(COT_MODEL_STEPS_MAX, sizeof(*p->steps));
 	if (!p->steps)
-		return cot_error_set(err, -ENOMEM, "out of memory");
+		return -ENOMEM;
 	while (!rc && cot_model_next_candidate(in->file.pending, in->file.n, copies))
 		rc = add_candidate(p, copies);
-	if (!rc)
-		rc = cot_model_plan(&in->machine, in->file.kernels, in->file.pending, in->file.n,
-				    take_step, p);
+	return rc ? rc
+		  : cot_model_plan(&in->machine, in->file.kernels, in->file.pending, in->file.n,
+				   take_step, p);
+}
+
+static uint32_t n_instances(const struct cot_kernels *file)
+{
+	uint32_t i, sum = 0;
+
+	for (i = 0; i < file->n; i++)
+		sum += file->pending[i];
+	return sum;
+}
+
+static int make_plan(struct plan *p, struct cot_error *err)
+{
+	const struct cot_model_input *in = p->in;
+	int rc;
+
+	if (in->whole && n_instances(&in->file) < 2)
+		return cot_error_set(err, -EINVAL,
+				     "%s: fewer than two instances of kernels; --whole judges two "
+				     "and more together",
+				     cot_origin_name(&in->origin));
+	rc = in->whole ? add_candidate(p, in->file.pending) : search(p);
 	if (rc == -ENOMEM)
 		return cot_error_set(err, rc, "out of memory");
 	return rc ? cot_error_set(err, rc, "the kernels cannot be judged") : 0;
@@ -193,13 +218,11 @@ static json_t *json_candidate(const struct plan *p, const struct candidate *c)
 			 v->consolidate, "reason", reason(v));
 }
 
-static json_t *json_plan(const struct plan *p)
+static json_t *json_steps(const struct plan *p)
 {
-	json_t *candidates = json_array(), *steps = json_array();
+	json_t *steps = json_array();
 	uint32_t i;
 
-	for (i = 0; i < p->n_candidates; i++)
-		(void)json_array_append_new(candidates, json_candidate(p, &p->candidates[i]));
 	for (i = 0; i < p->n_steps; i++)
 		(void)json_array_append_new(
 			steps, json_pack("{s:o, s:s, s:o, s:o}", "kernels",
@@ -207,8 +230,24 @@ static json_t *json_plan(const struct plan *p)
 					 where_name(p->steps[i].where), "seconds",
 					 cot_json_number(p->steps[i].seconds), "energy_j",
 					 cot_json_number(p->steps[i].energy_j)));
-	return json_pack("{s:s, s:s, s:o, s:o}", "schema", "cotenant.model.consolidate/1", "gpu",
-			 p->in->file.gpu_name, "candidates", candidates, "plan", steps);
+	return steps;
+}
+
+/* What judges the whole has planned nothing. */
+static json_t *json_plan(const struct plan *p)
+{
+	json_t *candidates = json_array(), *object;
+	uint32_t i;
+
+	for (i = 0; i < p->n_candidates; i++)
+		(void)json_array_append_new(candidates, json_candidate(p, &p->candidates[i]));
+	object = json_pack("{s:s, s:s, s:o}", "schema", "cotenant.model.consolidate/1", "gpu",
+			   p->in->file.gpu_name, "candidates", candidates);
+	if (!p->in->whole && json_object_set_new(object, "plan", json_steps(p))) {
+		json_decref(object);
+		return NULL;
+	}
+	return object;
 }
 
 int cot_model_show_plan(const struct cot_model_input *in, bool json, FILE *out,
@@ -226,7 +265,7 @@ int cot_model_show_plan(const struct cot_model_input *in, bool json, FILE *out,
 			rc = print_candidates(&p, out);
 		if (rc)
 			(void)cot_error_set(err, rc, "out of memory");
-		else
+		else if (!in->whole)
 			print_steps(&p, out);
 	}
 	free(p.candidates);

@@ -44,6 +44,7 @@ complete_as "consolidation laius preemption smqos" reproduce ""
 complete_as "check consolidate heat power powers time train" model ""
 complete_as "folder s.yaml" model time ""
 complete_as "--min-gain=" model consolidate --m
+complete_as "--whole" model consolidate --w
 complete_as "--quick" reproduce preemption --q
 complete_as "batch latency" run --class = ""
 complete_as "--name=" run --n

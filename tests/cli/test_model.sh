@@ -23,6 +23,25 @@ echo "    cpu_s: 10
 expect 0 model consolidate "$work/search.yaml"
 says "$work/out" "no: less on the CPU"
 says "$work/out" "One after another: 20.0 s, 4000 J."
+# The whole of what waits is one set, also of more instances than the search mixes; of two it says what the search says.
+sed 's/^  - name: .*/&\n    count: 3/' "$models/consolidation-2.yaml" >"$work/six.yaml"
+expect 0 model consolidate "$work/six.yaml" --whole
+[ "$(wc -l <"$work/out")" -eq 2 ] || fail "more than one set: $(cat "$work/out")"
+grep -qE '^3 search \+ 3 blackscholes .* (yes|no: .*)$' "$work/out" || fail "not of all six: $(cat "$work/out")"
+expect 0 model consolidate "$work/six.yaml" --json
+grep -A 3 '"kernels": {' "$work/out" | tr -d '\n ' | grep -q '"search":3,"blackscholes":3' && fail "the search has all six"
+expect 0 model consolidate "$work/six.yaml" --whole --json
+[ "$(grep -c '"reason"' "$work/out")" -eq 1 ] || fail "not one candidate: $(cat "$work/out")"
+tr -d '\n ' <"$work/out" | grep -q '"kernels":{"search":3,"blackscholes":3}' || fail "not of all six: $(cat "$work/out")"
+grep -q '"plan"' "$work/out" && fail "a plan without a search"
+for way in "" --concurrent; do
+	# shellcheck disable=SC2086 # nothing, or one word
+	expect 0 model consolidate "$models/consolidation-2.yaml" --json $way
+	sed -n '/"candidates"/,/^  \]/p' "$work/out" >"$work/searched"
+	# shellcheck disable=SC2086
+	expect 0 model consolidate "$models/consolidation-2.yaml" --json --whole $way
+	sed -n '/"candidates"/,/^  \]/p' "$work/out" | cmp -s - "$work/searched" || fail "another verdict: $(cat "$work/out")"
+done
 # What makes the first one slower is the bandwidth, taken as shared to the end.
 expect 0 model consolidate "$models/consolidation-1.yaml" --piecewise
 says "$work/out" "together encryption + monte-carlo"
@@ -175,9 +194,12 @@ wrong "kernels.yaml:1: no JSON" check "$examples/kernels.yaml"
 wrong "nowhere.yaml: cannot open: No such file" time "$work/nowhere.yaml"
 wrong "stdin:1:1: the file is empty" time -
 wrong "--min-gain is '101'" consolidate x --min-gain 101
+wrong "--whole is for 'consolidate'" time x --whole
 wrong "--train is '0'" train x --train 0
 wrong "--seed is '-1'" train x --seed=-1
 cp "$examples/kernels.yaml" "$work/k.yaml"
+sed '/name: blackscholes/,$d' "$models/consolidation-2.yaml" >"$work/one.yaml"
+wrong "one.yaml: fewer than two instances of kernels; --whole judges two and more together" consolidate "$work/one.yaml" --whole
 wrong "is the input itself" time "$work/k.yaml" --json="$work/k.yaml"
 cmp -s "$examples/kernels.yaml" "$work/k.yaml" || fail "the input was overwritten"
 sed 's/blocks: 15/blocks: many/' "$work/k.yaml" >"$work/bad.yaml"

@@ -155,6 +155,31 @@ static void test_copies(void **state)
 	assert_true(six.energy_j / 6 < one.energy_j / 3);
 }
 
+/* Six instances are three times the two kernels, or two kernels of three times the blocks. */
+static void test_more_than_the_search_mixes(void **state)
+{
+	struct cot_model_input in = load("models/consolidation-2.yaml");
+	const uint32_t one[2] = {1, 1}, three[2] = {3, 3};
+	struct cot_model_kernel larger[2];
+	struct cot_model_verdict two, six, as_two;
+	int i;
+
+	(void)state;
+	for (i = 0; i < 2; i++) {
+		larger[i] = in.file.kernels[i];
+		larger[i].n_blocks *= 3;
+		larger[i].transfer_bytes *= 3;
+		larger[i].memory_bytes *= 3;
+	}
+	assert_int_equal(cot_model_judge(&in.machine, in.file.kernels, one, 2, &two), 0);
+	assert_int_equal(cot_model_judge(&in.machine, in.file.kernels, three, 2, &six), 0);
+	assert_int_equal(cot_model_judge(&in.machine, larger, NULL, 2, &as_two), 0);
+	near(six.apart_s, 3 * two.apart_s, 1e-12);
+	near(six.apart_j, 3 * two.apart_j, 1e-12);
+	near(six.together.seconds, as_two.together.seconds, 1e-12);
+	near(six.together.energy_j, as_two.together.energy_j, 1e-12);
+}
+
 /* ---- runtime ---- */
 
 static void test_arrived(void **state)
@@ -406,6 +431,7 @@ int main(void)
 		cmocka_unit_test(test_energy_follows_from_time),
 		cmocka_unit_test(test_transfers_memory_and_gain),
 		cmocka_unit_test(test_copies),
+		cmocka_unit_test(test_more_than_the_search_mixes),
 		cmocka_unit_test(test_arrived),
 		cmocka_unit_test(test_candidates),
 		cmocka_unit_test(test_plan),
