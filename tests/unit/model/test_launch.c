@@ -258,10 +258,14 @@ static void test_cpu_is_less(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_long_kernels),	 cmocka_unit_test(test_short_kernels),
-		cmocka_unit_test(test_several_launches), cmocka_unit_test(test_call_of_a_kernel),
-		cmocka_unit_test(test_measured_alone),	 cmocka_unit_test(test_gap),
-		cmocka_unit_test(test_measured_energy),	 cmocka_unit_test(test_each_stream_is_waited_for),
+		cmocka_unit_test(test_long_kernels),
+		cmocka_unit_test(test_short_kernels),
+		cmocka_unit_test(test_several_launches),
+		cmocka_unit_test(test_call_of_a_kernel),
+		cmocka_unit_test(test_measured_alone),
+		cmocka_unit_test(test_gap),
+		cmocka_unit_test(test_measured_energy),
+		cmocka_unit_test(test_each_stream_is_waited_for),
 		cmocka_unit_test(test_limits),
 		cmocka_unit_test(test_cpu_is_less),
 	};
