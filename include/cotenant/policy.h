@@ -40,7 +40,7 @@
 #include <stdint.h>
 
 /* Changes when a policy must be compiled again. New members come at the end of structs. */
-#define COT_POLICY_ABI 12
+#define COT_POLICY_ABI 13
 
 /* Most GPUs: bits of a gpu_mask. */
 #define COT_POLICY_GPUS_MAX 64u
@@ -191,6 +191,8 @@ struct cot_tenant {
 	uint32_t pace_us;
 	struct cot_cost cost; /* changes with the predictions */
 	bool can_cpu;	      /* its user lets the policy put launches on the CPU; see cot_part */
+	/* Whose pool it is in, also while that is not up; its own class where it stands alone. */
+	enum cot_class pool_cls;
 };
 
 /*

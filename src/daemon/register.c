@@ -217,6 +217,27 @@ static void join(struct conn *c, const struct cot_msg_register *m, enum cot_clas
 		finish_in(c, m, p);
 }
 
+/* Who starts at the same time is not there yet, but will share a pool with its like: the shortest of
+ * their targets decides where the first of them goes. */
+static void aim_for_all(const struct conn *c, struct tenant *as)
+{
+	const struct conn *other;
+	struct cot_target target;
+
+	if (as->cls != COT_CLASS_LATENCY || as->target.kind != COT_TARGET_P99)
+		return;
+	for_each_conn (other, c->in) {
+		const struct cot_msg_register *m = other->registration.m;
+
+		if (!m || class_of(m->class_) != COT_CLASS_LATENCY ||
+		    cot_gpus_mask(&c->basis->gpus, m->gpu) != as->gpu_mask)
+			continue;
+		target = cot_proto_unpack_target(m->target);
+		if (target.kind == COT_TARGET_P99 && target.amount < as->target.amount)
+			as->target = target;
+	}
+}
+
 /* The policy at work says it, if it wants to. */
 static enum cot_home home_of(const struct conn *c, const struct cot_msg_register *m)
 {
@@ -228,6 +249,7 @@ static enum cot_home home_of(const struct conn *c, const struct cot_msg_register
 	if (!cot_sched_policy(cot_host_sched(host))->ops->home)
 		return COT_HOME_CLASS;
 	fill_in(&as, c, m);
+	aim_for_all(c, &as);
 	cot_tenant_describe(&as, &desc);
 	(void)cot_host_event(host, &ev);
 	return cot_sched_home(cot_host_sched(host), &desc, NULL, 0);

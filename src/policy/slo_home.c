@@ -332,11 +332,11 @@ enum slo_topology cot_slo_home_best(const struct cot_policy *p, uint32_t gpu,
 
 /* ---- where it goes ---- */
 
+/* Its pool's entity is not up before the first program in it has begun: several that start at the
+ * same time come before that. */
 static enum cot_home home_of(const struct cot_tenant *t)
 {
-	if (!t->entity)
-		return t->cls == COT_CLASS_LATENCY ? COT_HOME_LATENCY : COT_HOME_BATCH;
-	return t->entity->cls == COT_CLASS_LATENCY ? COT_HOME_LATENCY : COT_HOME_BATCH;
+	return t->pool_cls == COT_CLASS_LATENCY ? COT_HOME_LATENCY : COT_HOME_BATCH;
 }
 
 /* The first program of the class on the GPU; one in a pool, if any is. */

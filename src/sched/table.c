@@ -298,6 +298,7 @@ static int join(struct cot_sched *s, uint32_t id, const struct cot_tenant_desc *
 	t->pub.key = d->key;
 	(void)describe(&t->pub, d);
 	t->pub.entity = e && e->up ? &e->pub : NULL;
+	t->pub.pool_cls = d->pool && e ? e->pub.cls : d->cls;
 	*s->tenants_tail = &t->pub;
 	s->tenants_tail = &t->pub.next;
 	s->policy.n_tenants++;
@@ -390,6 +391,7 @@ int cot_sched_table_on_activity(struct cot_sched *s, uint32_t id, enum cot_activ
 int cot_sched_table_on_pool(struct cot_sched *s, uint32_t id, const struct cot_pool_desc *d)
 {
 	struct sched_entity *e = find_entity(s, id);
+	struct cot_tenant *t;
 
 	if (!id || !is_class(d->cls) || !d->gpu_mask)
 		return -EINVAL;
@@ -399,6 +401,9 @@ int cot_sched_table_on_pool(struct cot_sched *s, uint32_t id, const struct cot_p
 		e = entity_create(s, id, COT_ENTITY_POOL);
 	if (!e)
 		return -ENOSPC;
+	cot_for_each_tenant (t, &s->policy)
+		if (t->pool == id)
+			t->pool_cls = d->cls;
 	update_entity(s, e, d->cls, d->gpu_mask, d->ready);
 	return 0;
 }

@@ -30,4 +30,42 @@ until_true 20 are_there || fail "they do not start: $(cat "$work/train" "$work/a
 says "$work/out" "parts: side by side"
 kill -TERM "$api" "$train"
 stop_daemon
+
+# Five at once, in any order: the first may be the one with the longest target, and a pool's server has no channels yet when
+# the last one comes.
+start_five() {
+	five=
+	for name in L1:309us L2:2433us L3:11303us; do
+		start --class latency --name "${name%:*}" --p99 "${name#*:}" -- "$PROGS/parts" --seconds 600 >"$work/${name%:*}" 2>&1
+		five="$five $pid"
+	done
+	for name in B1 B2; do
+		start --class batch --name "$name" -- "$PROGS/parts" --seconds 600 >"$work/$name" 2>&1
+		five="$five $pid"
+	done
+}
+
+pools() {
+	for name in L1 L2 L3 B1 B2; do
+		ps_value "$name" pool
+	done | grep . | sort | uniq -c
+}
+
+all_there() {
+	[ "$(pools | awk '{ n += $1 } END { print n + 0 }')" = 5 ]
+}
+
+for round in 1 2 3 4; do
+	start_daemon --config "$work/slo.conf"
+	start_five
+	until_true 20 all_there || fail "round $round: they do not start: $(pools)"
+	[ "$(pools | wc -l)" -eq 1 ] || fail "round $round: not all are in one pool: $(pools)"
+	# So that the next daemon finds no pool.
+	# shellcheck disable=SC2086 # five processes
+	kill -TERM $five
+	for pid in $five; do
+		wait "$pid"
+	done
+	stop_daemon
+done
 finish

@@ -37,6 +37,22 @@ static void test_home_of_a_short_target(void **state)
 	assert_int_equal(home(COT_CLASS_LATENCY, SERVER, 1100), COT_HOME_CLASS);
 }
 
+/* A pool is up when its first program has begun: several that start together come before that, and
+ * go where the first of them went, not where their class does. */
+static void test_home_before_the_pool_is_up(void **state)
+{
+	const struct cot_event down = {.type = COT_EV_POOL,
+				       .id = LATENCY_POOL,
+				       .pool = {COT_CLASS_LATENCY, GPU0, false}};
+
+	(void)state;
+	assert_int_equal(bench_event(sb->b, down), 0);
+	slo_bench_server(sb, 1000);
+	assert_int_equal(home(COT_CLASS_BATCH, TRAIN, 0), COT_HOME_LATENCY);
+	slo_bench_batch(sb, TRAIN, LATENCY_POOL, 100);
+	assert_int_equal(home(COT_CLASS_BATCH, TRAIN + 1, 0), COT_HOME_LATENCY);
+}
+
 /* Where a batch program goes when so many requests of 1 ms have come a second. */
 static enum cot_home home_at(double per_s)
 {
@@ -256,6 +272,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		SLO_TEST(test_home_of_the_first),
 		SLO_TEST(test_home_of_a_short_target),
+		SLO_TEST(test_home_before_the_pool_is_up),
 		SLO_TEST(test_home_by_load),
 		SLO_TEST(test_home_by_target),
 		SLO_TEST(test_home_by_launches),
