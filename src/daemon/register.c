@@ -217,8 +217,8 @@ static void join(struct conn *c, const struct cot_msg_register *m, enum cot_clas
 		finish_in(c, m, p);
 }
 
-/* Who starts at the same time is not there yet, but will share a pool with its like: the shortest of
- * their targets decides where the first of them goes. */
+/* Who starts at the same time is not there yet, but will share a pool with its like: the shortest
+ * of their targets decides where the first of them goes. */
 static void aim_for_all(const struct conn *c, struct tenant *as)
 {
 	const struct conn *other;

@@ -41,9 +41,8 @@ static void test_home_of_a_short_target(void **state)
  * go where the first of them went, not where their class does. */
 static void test_home_before_the_pool_is_up(void **state)
 {
-	const struct cot_event down = {.type = COT_EV_POOL,
-				       .id = LATENCY_POOL,
-				       .pool = {COT_CLASS_LATENCY, GPU0, false}};
+	const struct cot_event down = {
+		.type = COT_EV_POOL, .id = LATENCY_POOL, .pool = {COT_CLASS_LATENCY, GPU0, false}};
 
 	(void)state;
 	assert_int_equal(bench_event(sb->b, down), 0);
