@@ -199,6 +199,16 @@ static void say_other(struct facts *f, const struct cot_policy *p, const struct 
 		    cot_slo_guess(best, &need).rate, "by a guess");
 }
 
+/* On parts, but not in the server whose SMs are divided: it was there before the others, say. */
+static void say_outside(struct facts *f, const struct cot_tenant *t, const struct slo_climb *c)
+{
+	if (c->ladder.topology == SLO_PARTS && t->cls == COT_CLASS_BATCH && t->entity &&
+	    !slo_serves(t->entity))
+		tell(f, "pool",
+		     "another than the latency programs': it takes turns with all in "
+		     "that, and is on no part");
+}
+
 unsigned cot_slo_explain(const struct cot_policy *p, const struct cot_tenant *t,
 			 struct cot_fact *facts, unsigned max)
 {
@@ -212,6 +222,7 @@ unsigned cot_slo_explain(const struct cot_policy *p, const struct cot_tenant *t,
 	else
 		say_rate(&f, t);
 	if (g->climb.ladder.topology != SLO_ALONE) {
+		say_outside(&f, t, &g->climb);
 		say_knobs(&f, p, g, gpu);
 		if (t->cls == COT_CLASS_LATENCY)
 			say_hopeless(&f, &g->climb, t);

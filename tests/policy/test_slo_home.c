@@ -15,6 +15,14 @@ static enum cot_home home(enum cot_class cls, uint32_t id, uint32_t p99_us)
 	return cot_sched_home(sb->b->sched, &d, NULL, 0);
 }
 
+static void says(uint32_t id, const char *name, const char *word)
+{
+	const char *text = slo_bench_text(sb, id, name);
+
+	assert_non_null(text);
+	assert_memory_equal(text, word, strlen(word));
+}
+
 static void test_home_of_the_first(void **state)
 {
 	(void)state;
@@ -150,15 +158,22 @@ static void test_home_beside_others(void **state)
 	assert_int_equal(home(COT_CLASS_LATENCY, 2, 3000), COT_HOME_LATENCY);
 }
 
-/* ---- outside MPS ---- */
-
-static void says(uint32_t id, const char *name, const char *word)
+/* One that is in another pool all the same, since it was there before, is told so. */
+static void test_one_in_another_pool(void **state)
 {
-	const char *text = slo_bench_text(sb, id, name);
-
-	assert_non_null(text);
-	assert_memory_equal(text, word, strlen(word));
+	(void)state;
+	slo_bench_server(sb, 2000);
+	slo_bench_batch(sb, TRAIN, LATENCY_POOL, 100);
+	slo_bench_batch(sb, TRAIN + 1, BATCH_POOL, 100);
+	slo_bench_load(sb, 300, 1000);
+	slo_bench_run(sb, 2 * S);
+	says(TRAIN, "arrangement", "parts");
+	says(TRAIN + 1, "pool", "another");
+	assert_null(slo_bench_text(sb, TRAIN, "pool"));
+	assert_null(slo_bench_text(sb, SERVER, "pool"));
 }
+
+/* ---- outside MPS ---- */
 
 /* Where requests take so much longer than alone, in turns of whatever kind. */
 static void serve(uint32_t pool, uint32_t p99_us, double longer)
@@ -278,6 +293,7 @@ int main(void)
 		SLO_TEST(test_home_after_a_miss_by_far),
 		SLO_TEST(test_home_after_good_pools),
 		SLO_TEST(test_home_beside_others),
+		SLO_TEST(test_one_in_another_pool),
 		SLO_TEST(test_outside_after_a_miss),
 		SLO_TEST(test_good_pools_stay),
 		SLO_TEST(test_rotate_after_a_miss_outside),
