@@ -217,24 +217,27 @@ static void join(struct conn *c, const struct cot_msg_register *m, enum cot_clas
 		finish_in(c, m, p);
 }
 
-/* Who starts at the same time is not there yet, but will share a pool with its like: the shortest
- * of their targets decides where the first of them goes. */
+/* Who waits for a pool, too, is not there yet, but will be in one with its like: the shortest of
+ * their targets decides where the first of them goes. */
 static void aim_for_all(const struct conn *c, struct tenant *as)
 {
+	bool mine = as->target.kind == COT_TARGET_P99;
 	const struct conn *other;
 	struct cot_target target;
 
-	if (as->cls != COT_CLASS_LATENCY || as->target.kind != COT_TARGET_P99)
+	if (as->cls != COT_CLASS_LATENCY || (!mine && as->target.kind != COT_TARGET_NONE))
 		return;
 	for_each_conn (other, c->in) {
 		const struct cot_msg_register *m = other->registration.m;
 
-		if (!m || class_of(m->class_) != COT_CLASS_LATENCY ||
+		if (!m || other->uid != c->uid || class_of(m->class_) != COT_CLASS_LATENCY ||
 		    cot_gpus_mask(&c->basis->gpus, m->gpu) != as->gpu_mask)
 			continue;
 		target = cot_proto_unpack_target(m->target);
-		if (target.kind == COT_TARGET_P99 && target.amount < as->target.amount)
-			as->target = target;
+		if (target.kind != COT_TARGET_P99 || (mine && target.amount >= as->target.amount))
+			continue;
+		as->target = target;
+		mine = true;
 	}
 }
 

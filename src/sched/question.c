@@ -9,6 +9,7 @@ static struct cot_tenant tenant_of(const struct cot_tenant_desc *d,
 {
 	return (struct cot_tenant){
 		.cls = d->cls,
+		.pool_cls = d->cls,
 		.weight = d->weight,
 		.gpu_mask = d->gpu_mask,
 		.block_us = d->block_us,

@@ -327,6 +327,8 @@ int cot_sched_table_on_tenant(struct cot_sched *s, uint32_t id, const struct cot
 	if (t->pub.pool != d->pool || t->pub.key != d->key)
 		return -EINVAL;
 	what = describe(&t->pub, d);
+	if (!d->pool)
+		t->pub.pool_cls = d->cls;
 	if (what & COT_CHANGED_SHARES)
 		cot_sched_work_on_shares(s, &t->pub);
 	if (what && s->started && s->policy.ops->tenant_changed)

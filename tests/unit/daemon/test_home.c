@@ -180,6 +180,53 @@ static void test_key(void **state)
 	assert_non_null(memmem(packet, COT_PROTO_PACKET_MAX, "\0COTENANT_COMMAND=77", 21));
 }
 
+/* It waits for the pool, as do those before it. */
+static void wait_with(uid_t uid, enum cot_class cls, struct cot_target target)
+{
+	struct cot_msg_register m = plain();
+	int fd;
+
+	m.class_ = cls;
+	m.quota = 0;
+	m.target = cot_proto_pack_target(target);
+	(void)enter(uid, &fd);
+	assert_int_equal(ask(fd, &m, COT_MSG_REGISTER, sizeof(m)), 0);
+}
+
+static struct cot_target p99(uint32_t us)
+{
+	return (struct cot_target){COT_TARGET_P99, us};
+}
+
+/* Several that start together: the policy is shown the shortest target of those that wait, since
+ * they will be in one pool. */
+static void test_shortest_of_those_that_wait(void **state)
+{
+	const struct cot_target none = {COT_TARGET_NONE, 0}, slower = {COT_TARGET_SLOWDOWN, 1500};
+	unsigned i;
+
+	(void)state;
+	for (i = 0; i <= COT_CLASS_BATCH; i++)
+		cot_pool_get(&stage.roster, (enum cot_class)i, false, 0)->state = POOL_STARTING;
+	answer = COT_HOME_CLASS;
+	wait_with(getuid(), COT_CLASS_LATENCY, p99(5000));
+	assert_int_equal(shown.target.amount, 5000);
+	assert_int_equal(shown.pool_cls, COT_CLASS_LATENCY);
+	wait_with(getuid(), COT_CLASS_LATENCY, p99(300));
+	assert_int_equal(shown.target.amount, 300);
+	wait_with(getuid(), COT_CLASS_LATENCY, p99(2000));
+	assert_int_equal(shown.target.amount, 300);
+	wait_with(getuid(), COT_CLASS_LATENCY, none);
+	assert_int_equal(shown.target.kind, COT_TARGET_P99);
+	assert_int_equal(shown.target.amount, 300);
+	/* Another kind of target is not compared, and batch programs have none. */
+	wait_with(getuid(), COT_CLASS_LATENCY, slower);
+	assert_int_equal(shown.target.kind, COT_TARGET_SLOWDOWN);
+	wait_with(getuid(), COT_CLASS_BATCH, none);
+	assert_int_equal(shown.target.kind, COT_TARGET_NONE);
+	assert_int_equal(shown.pool_cls, COT_CLASS_BATCH);
+}
+
 /* A library of a batch program in the latency pool begins with the slice of that pool. */
 static uint64_t asked_classes;
 
@@ -214,7 +261,12 @@ static void test_first_slice_of_the_pool(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(shown), TEST(homes), TEST(what_wins), TEST(key), TEST(first_slice_of_the_pool),
+		TEST(shown),
+		TEST(homes),
+		TEST(what_wins),
+		TEST(key),
+		TEST(shortest_of_those_that_wait),
+		TEST(first_slice_of_the_pool),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -427,12 +427,16 @@ static void test_order_of_the_tables(void **state)
 static void test_members_know_their_pool(void **state)
 {
 	struct bench *b = *state;
+	struct cot_event alone = member(6, 0);
 	uint32_t i;
 
 	for (i = 1; i <= 4; i++)
 		(void)bench_event(b, member(i, i % 2 ? POOL : POOL + 1));
 	(void)bench_pool(b, POOL, COT_CLASS_BATCH);
 	(void)bench_pool(b, POOL + 1, COT_CLASS_LATENCY);
+	for (i = 1; i <= 4; i++)
+		assert_int_equal(cot_sched_tenant(b->sched, i)->pool_cls,
+				 i % 2 ? COT_CLASS_BATCH : COT_CLASS_LATENCY);
 	for (i = 1; i <= 4; i++)
 		assert_ptr_equal(cot_sched_tenant(b->sched, i)->entity,
 				 entity(b, i % 2 ? POOL : POOL + 1));
@@ -442,6 +446,13 @@ static void test_members_know_their_pool(void **state)
 				 i % 2 ? NULL : entity(b, POOL + 1));
 	(void)bench_event(b, member(5, POOL + 1));
 	assert_ptr_equal(cot_sched_tenant(b->sched, 5)->entity, entity(b, POOL + 1));
+	assert_int_equal(cot_sched_tenant(b->sched, 5)->pool_cls, COT_CLASS_LATENCY);
+	/* Alone it is as its class. */
+	(void)bench_event(b, alone);
+	assert_int_equal(cot_sched_tenant(b->sched, 6)->pool_cls, COT_CLASS_BATCH);
+	alone.tenant.cls = COT_CLASS_LATENCY;
+	(void)bench_event(b, alone);
+	assert_int_equal(cot_sched_tenant(b->sched, 6)->pool_cls, COT_CLASS_LATENCY);
 }
 
 /* ---- what is refused ---- */
