@@ -162,17 +162,7 @@ class Check:
         self.result = {"schema": "cotenant.gangs/1", **machine.facts(), "commit": a.commit or commit(chains.ROOT),
                        "command": " ".join(["bench/live/gangs.py", *sys.argv[1:]]),
                        "options": self.options, "kinds": {}, "ways": {}}
-        try:
-            with open(self.path, encoding="utf-8") as f:
-                old = json.load(f)
-            if old["options"] == self.options:
-                self.result.update({key: old[key] for key in ("kinds", "ways", "steps_per_us", "sms")})
-        except (OSError, ValueError, KeyError):
-            pass
-        if "steps_per_us" in self.result:
-            machine.steps_per_us = self.result["steps_per_us"]
-        else:
-            self.result.update(machine.calibrate())
+        chains.go_on(machine, self.path, self.result, ("kinds", "ways", "steps_per_us", "sms"))
 
     def file_of(self, kind):
         return os.path.join(self.a.out, f"{kind}.knowledge")

@@ -52,17 +52,7 @@ class Check:
         self.options = {"settle": a.settle, "seconds": a.seconds, "emulate": a.emulate}
         self.result = {"schema": "cotenant.plans/1", **machine.facts(), "options": self.options,
                        "kinds": {}, "plans": {}}
-        try:
-            with open(self.path, encoding="utf-8") as f:
-                old = json.load(f)
-            if old["options"] == self.options:
-                self.result.update(kinds=old["kinds"], plans=old["plans"], steps_per_us=old["steps_per_us"])
-        except (OSError, ValueError, KeyError):
-            pass
-        if "steps_per_us" in self.result:
-            machine.steps_per_us = self.result["steps_per_us"]
-        else:
-            self.result.update(machine.calibrate())
+        chains.go_on(machine, self.path, self.result, ("kinds", "plans", "steps_per_us"))
 
     def file_of(self, kind):
         return os.path.join(self.a.out, f"{kind}.knowledge")
