@@ -68,11 +68,38 @@ void cot_sim_host_home_init(struct host_homes *h, struct cot_scenario *sc,
 	}
 }
 
+/* As the daemon does for programs that wait for the same pools: the shortest target of those that
+ * start in the same instant decides. */
+static struct cot_target aim_for_all(const struct host_homes *h, uint32_t app,
+				     struct cot_target own)
+{
+	const struct cot_app *as = &h->sc->apps[app], *other;
+	struct cot_target all = own;
+	uint32_t i;
+
+	if (as->cls != COT_CLASS_LATENCY ||
+	    (own.kind != COT_TARGET_P99 && own.kind != COT_TARGET_NONE))
+		return own;
+	for (i = 0; i < h->sc->n_apps; i++) {
+		other = &h->sc->apps[i];
+		if (h->of_app[i] || !is_asked(h, i) || other->cls != COT_CLASS_LATENCY ||
+		    other->start_ps != as->start_ps || other->target.kind != COT_TARGET_P99)
+			continue;
+		if (all.kind == COT_TARGET_NONE || other->target.amount < all.amount)
+			all = other->target;
+	}
+	return all;
+}
+
 uint32_t cot_sim_host_home_find(struct host_homes *h, struct cot_sched *s, uint32_t app,
 				const struct cot_tenant_desc *d)
 {
-	if (!h->of_app[app])
-		put(h, app, by_home(h, app, cot_sched_home(s, d, NULL, 0)));
+	struct cot_tenant_desc as = *d;
+
+	if (h->of_app[app])
+		return h->of_app[app];
+	as.target = aim_for_all(h, app, d->target);
+	put(h, app, by_home(h, app, cot_sched_home(s, &as, NULL, 0)));
 	return h->of_app[app];
 }
 

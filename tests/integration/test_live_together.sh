@@ -31,8 +31,8 @@ says "$work/out" "parts: side by side"
 kill -TERM "$api" "$train"
 stop_daemon
 
-# Five at once, in any order: the first may be the one with the longest target, and a pool's server has no channels yet when
-# the last one comes.
+# Five at once: nobody goes where its like are not. (All are in one pool where the one with the shortest target has asked before
+# the others are placed, which hangs on how they start.)
 start_five() {
 	five=
 	for name in L1:309us L2:2433us L3:11303us; do
@@ -45,21 +45,22 @@ start_five() {
 	done
 }
 
-pools() {
-	for name in L1 L2 L3 B1 B2; do
+pools_of() {
+	for name; do
 		ps_value "$name" pool
 	done | grep . | sort | uniq -c
 }
 
 all_there() {
-	[ "$(pools | awk '{ n += $1 } END { print n + 0 }')" = 5 ]
+	[ "$(pools_of L1 L2 L3 B1 B2 | awk '{ n += $1 } END { print n + 0 }')" = 5 ]
 }
 
 for round in 1 2 3 4; do
 	start_daemon --config "$work/slo.conf"
 	start_five
-	until_true 20 all_there || fail "round $round: they do not start: $(pools)"
-	[ "$(pools | wc -l)" -eq 1 ] || fail "round $round: not all are in one pool: $(pools)"
+	until_true 20 all_there || fail "round $round: they do not start: $(pools_of L1 L2 L3 B1 B2)"
+	[ "$(pools_of L1 L2 L3 | wc -l)" -eq 1 ] || fail "round $round: latency programs are torn apart: $(pools_of L1 L2 L3)"
+	[ "$(pools_of B1 B2 | wc -l)" -eq 1 ] || fail "round $round: batch programs are torn apart: $(pools_of B1 B2)"
 	# So that the next daemon finds no pool.
 	# shellcheck disable=SC2086 # five processes
 	kill -TERM $five

@@ -123,6 +123,29 @@ static void expect_work_done(struct cot_sim_host *h)
 		assert_true(result.apps[i].runs >= 2);
 }
 
+/* Those that start in the same instant are asked for with the shortest of their targets, as by the
+ * daemon; one that starts later is not there yet. */
+static void the_shortest_target_decides_for_all(void **state)
+{
+	static struct sim_build b;
+
+	(void)state;
+	build(&b);
+	b.sc.apps[B].target = (struct cot_target){COT_TARGET_P99, 300};
+	b.sc.apps[D].cls = COT_CLASS_LATENCY;
+	b.sc.apps[D].target = (struct cot_target){COT_TARGET_P99, 100};
+	memset(homes, 0, sizeof(homes));
+	cot_sim_host_destroy(play_with(&b, &sender));
+	assert_int_equal(n_asked, N_APPS);
+	assert_int_equal(asked[A].target.amount, 300);
+	assert_int_equal(asked[B].target.amount, 300);
+	assert_int_equal(asked[C].target.kind, COT_TARGET_NONE);
+	assert_int_equal(asked[D].target.amount, 100);
+	b.sc.apps[A].target = (struct cot_target){COT_TARGET_SLOWDOWN, 1500};
+	cot_sim_host_destroy(play_with(&b, &sender));
+	assert_int_equal(asked[A].target.kind, COT_TARGET_SLOWDOWN);
+}
+
 static void programs_go_where_the_policy_says(void **state)
 {
 	static struct sim_build b;
@@ -281,6 +304,7 @@ static void what_one_learned_the_next_one_knows(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_shortest_target_decides_for_all),
 		cmocka_unit_test(programs_go_where_the_policy_says),
 		cmocka_unit_test(it_is_asked_when_they_register),
 		cmocka_unit_test(mps_costs),
