@@ -140,8 +140,7 @@ struct cot_window {
  */
 struct cot_prediction {
 	uint32_t sms;
-	uint64_t duration_ns; /* latency programs: of a request; batch programs: of what they repeat
-			       */
+	uint64_t duration_ns; /* of a request; batch programs: of what they repeat */
 	uint64_t bytes_per_s; /* that it moves to and from the GPU's memory, COT_BYTES_PER_S_MAX at
 				 most; 0 = not known */
 	uint32_t ipc_milli;   /* instructions in 1000 cycles of an SM; 0 = not known */
@@ -191,8 +190,7 @@ struct cot_tenant {
 	uint32_t pace_us;
 	struct cot_cost cost; /* changes with the predictions */
 	bool can_cpu;	      /* its user lets the policy put launches on the CPU; see cot_part */
-	/* Whose pool it is in, also while that is not up; its own class where it stands alone. */
-	enum cot_class pool_cls;
+	enum cot_class pool_cls; /* its pool's, also before that is up; its own if it is alone */
 };
 
 /*
