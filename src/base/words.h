@@ -60,6 +60,15 @@ static inline bool cot_target_is_of_requests(struct cot_target target)
 	return target.kind == COT_TARGET_P99 || target.kind == COT_TARGET_SLOWDOWN;
 }
 
+/* The shorter of two p99s; who has no target goes with the other. Another kind is not compared. */
+static inline struct cot_target cot_target_shorter(struct cot_target own, struct cot_target other)
+{
+	bool is_shorter = own.kind == COT_TARGET_NONE ||
+			  (own.kind == COT_TARGET_P99 && other.amount < own.amount);
+
+	return other.kind == COT_TARGET_P99 && is_shorter ? other : own;
+}
+
 /* Requests of latency programs have a p99; of batch programs only how fast they get on counts. */
 #define COT_TARGET_UNSUITED \
 	"only a latency program has a p99 or a slowdown; a batch program may have a rate"

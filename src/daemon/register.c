@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/words.h"
 #include "daemon/access.h"
 #include "daemon/answer.h"
 #include "daemon/basis.h"
@@ -221,23 +222,17 @@ static void join(struct conn *c, const struct cot_msg_register *m, enum cot_clas
  * their targets decides where the first of them goes. */
 static void aim_for_all(const struct conn *c, struct tenant *as)
 {
-	bool mine = as->target.kind == COT_TARGET_P99;
 	const struct conn *other;
-	struct cot_target target;
 
-	if (as->cls != COT_CLASS_LATENCY || (!mine && as->target.kind != COT_TARGET_NONE))
+	if (as->cls != COT_CLASS_LATENCY)
 		return;
 	for_each_conn (other, c->in) {
 		const struct cot_msg_register *m = other->registration.m;
 
-		if (!m || other->uid != c->uid || class_of(m->class_) != COT_CLASS_LATENCY ||
-		    cot_gpus_mask(&c->basis->gpus, m->gpu) != as->gpu_mask)
-			continue;
-		target = cot_proto_unpack_target(m->target);
-		if (target.kind != COT_TARGET_P99 || (mine && target.amount >= as->target.amount))
-			continue;
-		as->target = target;
-		mine = true;
+		if (m && other->uid == c->uid && class_of(m->class_) == COT_CLASS_LATENCY &&
+		    cot_gpus_mask(&c->basis->gpus, m->gpu) == as->gpu_mask)
+			as->target =
+				cot_target_shorter(as->target, cot_proto_unpack_target(m->target));
 	}
 }
 

@@ -1,5 +1,6 @@
 #include "sim/host_home.h"
 
+#include "base/words.h"
 #include "sim/host.h"
 #include "sim/hw/hw.h"
 
@@ -70,25 +71,20 @@ void cot_sim_host_home_init(struct host_homes *h, struct cot_scenario *sc,
 
 /* As the daemon does for programs that wait for the same pools: the shortest target of those that
  * start in the same instant decides. */
-static struct cot_target aim_for_all(const struct host_homes *h, uint32_t app,
-				     struct cot_target own)
+static void aim_for_all(const struct host_homes *h, uint32_t app, struct cot_tenant_desc *as)
 {
-	const struct cot_app *as = &h->sc->apps[app], *other;
-	struct cot_target all = own;
+	uint64_t start_ps = h->sc->apps[app].start_ps;
+	const struct cot_app *other;
 	uint32_t i;
 
-	if (as->cls != COT_CLASS_LATENCY ||
-	    (own.kind != COT_TARGET_P99 && own.kind != COT_TARGET_NONE))
-		return own;
+	if (as->cls != COT_CLASS_LATENCY)
+		return;
 	for (i = 0; i < h->sc->n_apps; i++) {
 		other = &h->sc->apps[i];
-		if (h->of_app[i] || !is_asked(h, i) || other->cls != COT_CLASS_LATENCY ||
-		    other->start_ps != as->start_ps || other->target.kind != COT_TARGET_P99)
-			continue;
-		if (all.kind == COT_TARGET_NONE || other->target.amount < all.amount)
-			all = other->target;
+		if (!h->of_app[i] && is_asked(h, i) && other->cls == COT_CLASS_LATENCY &&
+		    other->start_ps == start_ps)
+			as->target = cot_target_shorter(as->target, other->target);
 	}
-	return all;
 }
 
 uint32_t cot_sim_host_home_find(struct host_homes *h, struct cot_sched *s, uint32_t app,
@@ -98,7 +94,7 @@ uint32_t cot_sim_host_home_find(struct host_homes *h, struct cot_sched *s, uint3
 
 	if (h->of_app[app])
 		return h->of_app[app];
-	as.target = aim_for_all(h, app, d->target);
+	aim_for_all(h, app, &as);
 	put(h, app, by_home(h, app, cot_sched_home(s, &as, NULL, 0)));
 	return h->of_app[app];
 }
