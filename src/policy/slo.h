@@ -276,6 +276,8 @@ struct slo_tenant {
 	uint64_t pieces_ns;    /* since when */
 	struct cot_target aim; /* its target, */
 	uint64_t aimed_ns;     /* and since when, if it was another one */
+	uint64_t turns;	  /* of a batch program: those that it had, by its weight (slo_turn.c) */
+	uint64_t held_ns; /* since when it waits for the next; 0: it does not */
 };
 
 struct slo_crowd {
@@ -315,11 +317,33 @@ enum slo_topology cot_slo_crowd_topology(const struct slo_crowd *crowd);
 /* The sum of what its batch programs keep of their best rates, in 1/1000; 0: not known of all. */
 uint32_t cot_slo_crowd_rate(const struct cot_policy *p, uint32_t gpu);
 
+/* ---- batch programs that are more than their pieces (slo_turn.c) ---- */
+
+/* On one GPU: whose turn it is, until when, and what the last one had. */
+struct slo_turn {
+	uint32_t tenant; /* 0: nobody's */
+	uint64_t until_ns;
+	uint64_t had;
+};
+
+/* One of those who wait, or has the turn now: call it for each, then cot_slo_turn_give(). */
+struct slo_turn_choice {
+	struct cot_tenant *next;
+	uint32_t n;
+	bool holder_waits;
+};
+void cot_slo_turn_offer(const struct slo_turn *turn, struct slo_turn_choice *choice,
+			struct cot_tenant *t);
+/* Whose turn it is now; *wake_ns is brought forward to its end. */
+uint32_t cot_slo_turn_give(struct slo_turn *turn, const struct slo_turn_choice *choice,
+			   uint64_t now_ns, uint64_t *wake_ns);
+
 /* ---- parts (slo_place.c) ---- */
 
 /* Deals out a GPU. */
 struct slo_deal {
 	const struct slo_ladder *ladder;
+	struct slo_turn *turn; /* of batch programs beside latency programs */
 	uint32_t rung;
 	bool favour;			/* a latency program is active */
 	bool apart;			/* on parts each latency program has its own */
@@ -448,6 +472,7 @@ void cot_slo_target_changed(struct cot_policy *p, struct cot_tenant *t);
  */
 struct slo_quiet {
 	uint32_t tenant; /* for whom; 0: nobody */
+	bool by_second;	 /* one second of its requests is enough */
 	uint32_t n;
 	uint64_t since_ns, next_ns, total_ns;
 };
@@ -491,6 +516,7 @@ struct slo_gpu {
 	uint64_t learned_ns; /* when a result was written last, */
 	uint32_t learned_us; /* and for which target */
 	struct slo_quiet quiet;
+	struct slo_turn turn;
 };
 
 struct slo {

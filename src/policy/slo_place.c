@@ -8,9 +8,11 @@
  * them there are, however seldom the others have requests. Where that does not keep the target
  * each has its own, by weight (slo_apart.c). Batch programs have SMs of their own by
  * weight, because in the same ones a program of large kernels starves the others: measured on an
- * H200, a training beside a matrix product keeps 0.00 to 0.02 of its rate. Those that stand alone
- * take turns, and have all of it.
+ * H200, a training beside a matrix product keeps 0.00 to 0.02 of its rate. Where they are more than
+ * the pieces left to them, they have these in turn (slo_turn.c). Those that stand alone take turns,
+ * and have all of it.
  */
+#include "policy/holding.h"
 #include "policy/shared.h"
 #include "policy/slo.h"
 
@@ -21,6 +23,10 @@
 /* How long a number of pieces is tried before there is one more, and one less. */
 #define MORE_NS (3 * COT_NS_PER_S)
 #define LESS_NS (10 * COT_NS_PER_S)
+/* Of batch programs beside latency programs: a change of parts does nothing while what they
+ * launched before it is not done, and some launch for seconds ahead. Long beside what a launch
+ * takes a host, so that the GPU does not run dry. Our choice. */
+#define PACE_US 20000u
 
 /* Programs that share a range of SMs: batch programs each on its own, or all on all of it. */
 struct group {
@@ -31,7 +37,8 @@ struct group {
 	uint32_t own;		/* of latency programs: where their own begin; 0: they have none */
 	uint32_t n, n_promised; /* those that count and can be placed */
 	uint32_t promised;	/* pieces */
-	uint64_t weight;	/* of the others */
+	uint32_t pace_us;
+	uint64_t weight; /* of the others */
 };
 
 /* A batch program outside the pools; not one whose rate is kept by SMs. */
@@ -48,6 +55,13 @@ static bool is_of(const struct cot_policy *p, const struct placing *l, const str
 	if (g->cls == COT_CLASS_LATENCY)
 		return true;
 	return !takes_turns(t) && (t->entity && slo_serves(t->entity)) == g->inside;
+}
+
+static void place(struct cot_policy *p, const struct group *g, struct cot_tenant *t,
+		  struct cot_part part, uint64_t *wake_ns)
+{
+	part.pace_us = g->pace_us;
+	cot_holding_place(p, t, part, &slo_of(t)->held_ns, wake_ns);
 }
 
 /* ---- rates ---- */
@@ -83,16 +97,17 @@ static uint32_t promised(const struct group *g, const struct cot_tenant *t)
 }
 
 /* One has all, and the others the last piece. */
-static void place_quiet(struct cot_policy *p, const struct placing *l, const struct group *g)
+static void place_quiet(struct cot_policy *p, const struct placing *l, const struct group *g,
+			uint64_t *wake_ns)
 {
 	uint32_t last = cot_placing_begin_of(l, g->end, 1);
 	struct cot_tenant *t;
 
 	cot_for_each_tenant (t, p)
 		if (is_of(p, l, g, t))
-			(void)placing_place(
-				p, t,
-				cot_placing_part(l, t == g->deal->quiet ? g->begin : last, g->end));
+			place(p, g, t,
+			      cot_placing_part(l, t == g->deal->quiet ? g->begin : last, g->end),
+			      wake_ns);
 }
 
 /* ---- groups ---- */
@@ -152,9 +167,30 @@ static void deal_out(struct cot_policy *p, const struct placing *l, const struct
 			end = cot_placing_share_end(l, *begin, g->end, t->weight, weight, left);
 		else
 			end = left || g->n > g->n_promised ? promised_end(l, g, *begin, n) : g->end;
-		(void)placing_place(p, t, cot_placing_part(l, *begin, end));
+		place(p, g, t, cot_placing_part(l, *begin, end), wake_ns);
 		*begin = end;
 		weight -= promises ? 0 : t->weight;
+	}
+}
+
+/* All of the range for one at a time. */
+static void place_in_turns(struct cot_policy *p, const struct placing *l, const struct group *g,
+			   uint64_t *wake_ns)
+{
+	struct slo_turn_choice choice = {0};
+	struct cot_part part = cot_placing_part(l, g->begin, g->end);
+	struct cot_tenant *t;
+	uint32_t turn;
+
+	cot_for_each_tenant (t, p)
+		if (is_of(p, l, g, t) && counts(p, g, t, wake_ns))
+			cot_slo_turn_offer(g->deal->turn, &choice, t);
+	turn = cot_slo_turn_give(g->deal->turn, &choice, p->now_ns, wake_ns);
+	cot_for_each_tenant (t, p) {
+		if (!is_of(p, l, g, t))
+			continue;
+		part.hold = t->id != turn && counts(p, g, t, wake_ns);
+		place(p, g, t, part, wake_ns);
 	}
 }
 
@@ -167,15 +203,19 @@ static void place_group(struct cot_policy *p, const struct placing *l, struct gr
 	bool apart;
 
 	if (g->deal->quiet && g->cls == COT_CLASS_BATCH && is_of(p, l, g, g->deal->quiet)) {
-		place_quiet(p, l, g);
+		place_quiet(p, l, g, wake_ns);
 		return;
 	}
 	count(p, l, g, wake_ns);
+	if (g->pace_us && cot_placing_pieces(l, begin, g->end) < g->n) {
+		place_in_turns(p, l, g, wake_ns);
+		return;
+	}
 	apart = (g->cls == COT_CLASS_BATCH || g->own) && g->n > 1 &&
 		cot_placing_pieces(l, begin, g->end) >= g->n;
 	cot_for_each_tenant (t, p)
 		if (is_of(p, l, g, t) && (!apart || !counts(p, g, t, wake_ns)))
-			(void)placing_place(p, t, cot_placing_part(l, g->begin, g->end));
+			place(p, g, t, cot_placing_part(l, g->begin, g->end), wake_ns);
 	if (!apart)
 		return;
 	deal_out(p, l, g, true, &begin, wake_ns);
@@ -226,6 +266,7 @@ void cot_slo_place(struct cot_policy *p, uint32_t gpu, const struct slo_deal *de
 		outside.begin = inside.begin = l.bottom;
 	outside.end = l.limit;
 	inside.end = parts ? inside_end(&l, deal) : l.limit;
+	inside.pace_us = parts ? PACE_US : 0;
 	latency.end = l.apart && l.top ? l.top : l.n_sms;
 	place_group(p, &l, &inside, wake_ns);
 	place_group(p, &l, &outside, wake_ns);

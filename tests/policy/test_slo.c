@@ -430,6 +430,25 @@ static void test_slowdown_in_parts(void **state)
 	assert_in_range(slo_bench_fact(sb, SERVER, "p99 alone"), 1200, 1300);
 }
 
+/* A moment in which requests stop coming says nothing: it ends at once, and soon there is another.
+ */
+static void test_quiet_without_requests_ends(void **state)
+{
+	(void)state;
+	pools(1);
+	sb->kernels[0] = 100;
+	slo_bench_target(sb, SERVER, COT_TARGET_SLOWDOWN, 1500);
+	while (!slo_bench_fact(sb, SERVER, "quiet moments"))
+		slo_bench_run(sb, 100 * MS);
+	slo_bench_load(sb, 0, 1000);
+	slo_bench_run(sb, 3 * S);
+	assert_in_range(slo_bench_fact(sb, SERVER, "their time"), 1, 2100 * MS);
+	slo_bench_load(sb, 300, 1000);
+	slo_bench_run(sb, 9 * S);
+	assert_int_equal(slo_bench_fact(sb, SERVER, "quiet moments"), 2);
+	assert_in_range(slo_bench_fact(sb, SERVER, "p99 alone"), 950, 1050);
+}
+
 /* A program that has not launched anything yet is setting up: nobody is frozen meanwhile. */
 static void test_slowdown_waits_for_who_starts(void **state)
 {
@@ -626,6 +645,7 @@ int main(void)
 		SLO_TEST(test_slowdown_in_pools),
 		SLO_TEST(test_slowdown_in_parts),
 		SLO_TEST(test_slowdown_waits_for_who_starts),
+		SLO_TEST(test_quiet_without_requests_ends),
 		SLO_TEST(test_slowdown_of_one_that_was_alone),
 		SLO_TEST(test_rate_of_a_batch_program),
 		SLO_TEST(test_goes_on_where_parts_are_found),
