@@ -24,11 +24,13 @@
 #define TRIES	     3u	  /* of a window's power */
 #define IDLE_LEAST   0.97 /* of idle power; what is said to take less was not measured */
 
-enum { KEY_GPU = 256, KEY_SECONDS, KEY_SEED };
+#define REPEATS_MAX 15u
+
+enum { KEY_GPU = 256, KEY_SECONDS, KEY_SEED, KEY_REPEATS };
 
 struct settings {
 	const char *output, *sets[128];
-	uint32_t n_sets;
+	uint32_t n_sets, n_repeats;
 	enum cot_bench_size size;
 	double seconds;
 	uint64_t seed;
@@ -65,6 +67,10 @@ static const struct argp_option options[] = {
 	{"size", 's', "SIZE", 0, "Work of a block, and blocks where a set says none (default: gpu)",
 	 0},
 	{"seconds", KEY_SECONDS, "S", 0, "Length of each measurement (default: 1)", 0},
+	{"repeats", KEY_REPEATS, "N", 0,
+	 "Divide each measurement into N, the ways of a set in turn, and take the median: what launches "
+	 "cost changes from second to second (default: 3)",
+	 0},
 	{"seed", KEY_SEED, "N", 0, "Seed of the inputs (default: 1)", 0},
 	{"gpu", KEY_GPU, "N", 0, "Number of the GPU (default: 0)", 0},
 	{0},
@@ -107,6 +113,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_SECONDS:
 		s->seconds = number(state, "seconds", arg, 0.01, 60);
+		return 0;
+	case KEY_REPEATS:
+		s->n_repeats = (uint32_t)number(state, "repeats", arg, 1, REPEATS_MAX);
 		return 0;
 	case KEY_SEED:
 		s->seed = (uint64_t)number(state, "seed", arg, 0, 1e9);
@@ -255,33 +264,101 @@ static void put_window(FILE *out, const char *name, const struct window *w,
 	fprintf(out, ",\"rounds\":%u,\"energy_steps\":%u", w->n_rounds, w->n_steps);
 }
 
-static int put_way(FILE *out, struct cot_set_run *r, enum cot_set_way way,
-		   const struct settings *settings, const struct gauge *gauge,
-		   const struct window *resets, struct cot_error *err)
+/* What was measured of one way. */
+struct of_way {
+	struct window windows[REPEATS_MAX];
+	bool there, same;
+	char refused[sizeof(((struct cot_error *)NULL)->text)]; /* why it is not there */
+};
+
+static int by_value(const void *a, const void *b)
 {
-	const char *name = cot_set_way_names[way];
-	struct window w;
-	bool same;
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+static double median(double *x, uint32_t n)
+{
+	qsort(x, n, sizeof(*x), by_value);
+	return n % 2 ? x[n / 2] : (x[n / 2 - 1] + x[n / 2]) / 2;
+}
+
+/* Medians of the times, which have outliers upwards; the mean of the power. */
+static struct window of_all(const struct window *w, uint32_t n)
+{
+	double s[REPEATS_MAX], issued_s[REPEATS_MAX], whole_s[REPEATS_MAX], sum_w = 0;
+	struct window all = {.w = -1};
+	uint32_t i, n_w = 0;
+
+	for (i = 0; i < n; i++) {
+		s[i] = w[i].s;
+		issued_s[i] = w[i].issued_s;
+		whole_s[i] = w[i].whole_s;
+		all.n_rounds += w[i].n_rounds;
+		all.n_steps += w[i].n_steps;
+		sum_w += w[i].w > 0 ? w[i].w : 0;
+		n_w += w[i].w > 0;
+	}
+	all.s = median(s, n);
+	all.issued_s = median(issued_s, n);
+	all.whole_s = median(whole_s, n);
+	if (n_w)
+		all.w = sum_w / n_w;
+	return all;
+}
+
+/* The first time; a merged launch may turn out to be impossible. */
+static int try_way(struct cot_set_run *r, enum cot_set_way way, struct of_way *of,
+		   struct cot_error *err)
+{
 	int rc;
 
 	if (way == COT_SET_MERGED && !cot_set_merged_by(r->set))
 		return 0;
-	rc = cot_set_try(r, way, &same, err);
-	if (!rc)
-		rc = measure(r, way, settings->seconds, gauge, &w, err);
-	if (rc && way == COT_SET_MERGED && rc != -EINTR) {
-		fprintf(out, ",\"%s\":{", name);
-		cot_quote_write_member(out, "refused", err->text);
-		fputc('}', out);
-		return 0;
-	}
-	if (rc)
+	rc = cot_set_try(r, way, &of->same, err);
+	of->there = !rc;
+	if (!rc || way != COT_SET_MERGED || rc == -EINTR)
 		return rc;
-	put_window(out, name, &w, resets);
+	snprintf(of->refused, sizeof(of->refused), "%s", err->text);
+	return 0;
+}
+
+static int measure_ways(struct cot_set_run *r, const struct settings *settings,
+			const struct gauge *gauge, struct of_way *ways, struct cot_error *err)
+{
+	uint32_t k;
+	int rc = 0, way;
+
+	for (way = COT_SET_APART; way <= COT_SET_MERGED && !rc; way++)
+		rc = try_way(r, (enum cot_set_way)way, &ways[way], err);
+	for (k = 0; k < settings->n_repeats; k++)
+		for (way = COT_SET_APART; way <= COT_SET_MERGED && !rc; way++)
+			if (ways[way].there)
+				rc = measure(r, (enum cot_set_way)way,
+					     settings->seconds / settings->n_repeats, gauge,
+					     &ways[way].windows[k], err);
+	return rc;
+}
+
+static void put_way(FILE *out, const struct cot_set_run *r, enum cot_set_way way,
+		    const struct of_way *of, uint32_t n_repeats, const struct window *resets)
+{
+	const char *name = cot_set_way_names[way];
+	struct window all;
+
+	if (of->refused[0]) {
+		fprintf(out, ",\"%s\":{", name);
+		cot_quote_write_member(out, "refused", of->refused);
+		fputc('}', out);
+	}
+	if (!of->there)
+		return;
+	all = of_all(of->windows, n_repeats);
+	put_window(out, name, &all, resets);
 	if (way == COT_SET_MERGED)
 		fprintf(out, ",\"by\":\"%s\"", cot_set_merged_by(r->set));
-	fprintf(out, ",\"same\":%s}", same ? "true" : "false");
-	return 0;
+	fprintf(out, ",\"same\":%s}", of->same ? "true" : "false");
 }
 
 /* The CPU's reference is on one thread and may compute a part of the results only. */
@@ -310,6 +387,7 @@ static void put_instances(FILE *out, const struct cot_set_run *r)
 static int put_set(FILE *out, const char *text, const struct settings *settings,
 		   struct cot_cuda *cuda, const struct gauge *gauge, struct cot_error *err)
 {
+	struct of_way ways[COT_SET_WAYS] = {{.there = false}};
 	struct window resets = {.s = 0};
 	struct cot_set_run *r;
 	struct cot_set set;
@@ -323,17 +401,20 @@ static int put_set(FILE *out, const char *text, const struct settings *settings,
 	rc = cot_set_run_init(r, &set, settings->size, settings->seed, cuda, err);
 	if (!rc && r->needs_reset)
 		rc = measure(r, COT_SET_RESET, settings->seconds / 2, gauge, &resets, err);
+	if (!rc)
+		rc = measure_ways(r, settings, gauge, ways, err);
 	if (!rc) {
 		fputs("{\"schema\":\"cotenant.bench.consolidate/1\",", out);
 		cot_quote_write_member(out, "set", text);
-		fprintf(out, ",\"size\":\"%s\",\"seconds\":%g,",
-			cot_bench_size_name(settings->size), settings->seconds);
+		fprintf(out, ",\"size\":\"%s\",\"seconds\":%g,\"repeats\":%u,",
+			cot_bench_size_name(settings->size), settings->seconds,
+			settings->n_repeats);
 		cot_quote_write_member(out, "gpu", cuda->name);
 		put_instances(out, r);
 	}
 	for (way = COT_SET_APART; way <= COT_SET_MERGED && !rc; way++)
-		rc = put_way(out, r, (enum cot_set_way)way, settings, gauge,
-			     r->needs_reset ? &resets : NULL, err);
+		put_way(out, r, (enum cot_set_way)way, &ways[way], settings->n_repeats,
+			r->needs_reset ? &resets : NULL);
 	if (!rc && r->needs_reset) {
 		put_window(out, "reset", &resets, NULL);
 		fputc('}', out);
@@ -412,7 +493,7 @@ int main(int argc, char **argv)
 {
 	static const struct argp argp = {options, parse, "SET...", doc, NULL, NULL, NULL};
 	const struct sigaction action = {.sa_handler = on_signal};
-	struct settings settings = {.size = COT_BENCH_GPU, .seconds = 1, .seed = 1};
+	struct settings settings = {.size = COT_BENCH_GPU, .seconds = 1, .seed = 1, .n_repeats = 3};
 	struct cot_error err = {{0}};
 	struct cot_cuda cuda;
 	FILE *out = stdout;

@@ -19,10 +19,10 @@ from predict import ROOT, predict
 from report import judge, summarise, table
 from sets import CALIBRATION, CATEGORIES, LAUNCHES, category_of, each_alone, few_blocks, interleaved, parts_of
 
-START_S = 1.5  # of a process, and then of a set: inputs and compiling
+START_S = 1.5  # of a process
 OF_SET_S = 0.6
 SET_LIMIT_S = 90
-AT_ONCE = 8  # sets a process
+AT_ONCE = 120  # sets a process: what launches cost is another time in each
 
 
 class Failed(Exception):
@@ -35,6 +35,7 @@ def parse(argv):
     p.add_argument("--out", default="build/consolidate", metavar="DIR")
     p.add_argument("--budget", type=float, default=300, metavar="SECONDS", help="begin nothing that would end later")
     p.add_argument("--seconds", type=float, default=1.0, help="length of each measurement")
+    p.add_argument("--repeats", type=int, default=3, help="each measurement in so many, the ways of a set in turn")
     p.add_argument("--only", default="", metavar="SET[,..]", help="these sets, or categories of --list, instead of all")
     p.add_argument("--bin", default=os.path.join(ROOT, "build", "bin"), metavar="DIR",
                    help="folder of cotenant, bench_consolidate and kernels-run")
@@ -99,7 +100,8 @@ class Bench:
         of = {}  # {set: what it is called}; on the emulated GPU several are the same
         for name in names:
             of.setdefault(few_blocks(name) if self.args.emulate else name, []).append(name)
-        command = self.command("bench_consolidate", "--size", self.size, "--seconds", str(self.args.seconds), *of)
+        command = self.command("bench_consolidate", "--size", self.size, "--seconds", str(self.args.seconds),
+                               "--repeats", str(self.args.repeats), *of)
         limit = SET_LIMIT_S * len(names) if self.args.emulate else max(self.left(), 1)
         try:
             with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as child:

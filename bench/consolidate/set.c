@@ -15,9 +15,11 @@ static double now_s(void)
 	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
+/* Of two kernels: those of one PTX text have the same names. */
 static bool is_pair(const struct cot_set *set)
 {
-	return set->n_parts == 2 && set->parts[0].n == 1 && set->parts[1].n == 1;
+	return set->n_parts == 2 && set->parts[0].n == 1 && set->parts[1].n == 1 &&
+	       set->parts[0].bench != set->parts[1].bench;
 }
 
 const char *cot_set_merged_by(const struct cot_set *set)
