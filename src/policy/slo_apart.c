@@ -26,15 +26,19 @@ static bool turns_missed(const struct cot_policy *p, uint32_t gpu, const struct 
 	return false;
 }
 
-/* Together they begin at the first SM, whatever others reserve. */
+/* Together all have the same part. */
 bool cot_slo_apart_are(const struct cot_policy *p, uint32_t gpu)
 {
 	struct placing l = cot_placing_begin(p, gpu);
-	const struct cot_tenant *t;
+	const struct cot_tenant *t, *other = NULL;
 
-	cot_for_each_tenant (t, p)
-		if (t->cls == COT_CLASS_LATENCY && placing_is_dealt(p, &l, t) && t->part.first)
+	cot_for_each_tenant (t, p) {
+		if (t->cls != COT_CLASS_LATENCY || !placing_is_dealt(p, &l, t) || !t->part.n)
+			continue;
+		if (other && other->part.first != t->part.first)
 			return true;
+		other = t;
+	}
 	return false;
 }
 

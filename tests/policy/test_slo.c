@@ -378,10 +378,17 @@ static void test_latency_programs(void **state)
 	parts(2000);
 	slo_bench_other(sb, 2, LATENCY_POOL, 2000);
 	bench_run(sb->b, 1 * S);
-	assert_int_equal(part[SERVER].n, 0);
-	assert_int_equal(part[2].n, 0);
+	assert_int_equal(part[SERVER].first, 32);
+	assert_int_equal(part[SERVER].n, 100);
+	assert_int_equal(part[2].first, 32);
+	assert_int_equal(part[2].n, 100);
 	assert_int_equal(part[TRAIN].first, 0);
 	assert_int_equal(part[TRAIN].n, 32);
+	/* Nobody is there to stay out of their way. */
+	assert_int_equal(bench_leave(sb->b, TRAIN), 0);
+	bench_run(sb->b, 1 * S);
+	assert_int_equal(part[SERVER].n, 0);
+	assert_int_equal(part[2].n, 0);
 }
 
 static void test_batch_programs_have_their_own_in_parts(void **state)
@@ -396,7 +403,8 @@ static void test_batch_programs_have_their_own_in_parts(void **state)
 	assert_int_equal(part[TRAIN].n, 16);
 	assert_int_equal(part[TRAIN + 1].first, 16);
 	assert_int_equal(part[TRAIN + 1].n, 16);
-	assert_int_equal(part[SERVER].n, 0);
+	assert_int_equal(part[SERVER].first, 32);
+	assert_int_equal(part[SERVER].n, 100);
 }
 
 /* ---- the time alone ---- */
