@@ -74,6 +74,10 @@ static void say_knobs(struct facts *f, const struct cot_policy *p, const struct 
 	if (c->ladder.topology == SLO_PARTS) {
 		say(f, "SMs for batch programs", COT_FACT_SMS,
 		    cot_slo_ladder_sms(&c->ladder, &l, c->rung), NULL);
+		if (g->turn.tenant)
+			tell(f, "batch programs",
+			     "on these in turn, a second each by weight: they "
+			     "are more than the pieces");
 		if (cot_slo_apart_are(p, gpu))
 			tell(f, "latency programs",
 			     "each on SMs of its own, since a target was missed");

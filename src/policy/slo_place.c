@@ -213,6 +213,8 @@ static void place_group(struct cot_policy *p, const struct placing *l, struct gr
 		place_in_turns(p, l, g, wake_ns);
 		return;
 	}
+	if (g->inside)
+		g->deal->turn->tenant = 0;
 	apart = (g->cls == COT_CLASS_BATCH || g->own) && g->n > 1 &&
 		cot_placing_pieces(l, begin, g->end) >= g->n;
 	cot_for_each_tenant (t, p)

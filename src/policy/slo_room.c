@@ -17,11 +17,14 @@
  * where two at once are tried. */
 #define FAST 600u
 #define TWO  400u
+/* And where few requests have come. */
+#define FAR_BELOW 500u
 /* Requests that need so much of the time can be served even if a step slows them down. */
 #define LIGHT 700u
 /* Requests that take hardly longer with fewer SMs: see elasticity(). */
 #define RIGID 200u
-/* Beyond half of the GPU no farther up at a time than so many rungs. */
+/* Beyond half of the GPU, and where few requests have come, no farther up at a time than so many
+ * rungs. */
 #define STRIDE 2u
 /* Of the GPU's time. */
 #define WORTH 90u
@@ -148,6 +151,14 @@ static bool is_enough(const struct slo_climb *c, const struct slo_use *use, uint
 	return use->n >= SLO_ENOUGH || (c->n_seen >= SLO_ENOUGH && age_ns <= TEN_NS);
 }
 
+/* Too few for a p99, but the slowest of them is so far below the target that a rung of parts may be
+ * tried. Of five requests in a second it would else take a minute for each rung. */
+static bool is_far_below(const struct slo_climb *c, uint64_t age_ns)
+{
+	return c->ladder.topology == SLO_PARTS && c->n_seen >= SLO_SOME && age_ns <= TEN_NS &&
+	       c->peak && c->peak <= FAR_BELOW;
+}
+
 /* While batch programs are frozen the queue of before goes: what was seen first says nothing. */
 uint32_t cot_slo_room_used(const struct slo_climb *c, const struct slo_use *use)
 {
@@ -225,7 +236,8 @@ bool cot_slo_room_is(const struct slo_climb *c, const struct slo_use *use, uint6
 
 	if (is_too_busy(c))
 		return false;
-	if (!use->slow_sure && (age_ns < FAST_NS || !is_enough(c, use, age_ns)))
+	if (!use->slow_sure &&
+	    (age_ns < FAST_NS || !(is_enough(c, use, age_ns) || is_far_below(c, age_ns))))
 		return false;
 	if (cot_slo_room_is_breathing(c) && cot_slo_room_guessed(c, use, load, now_ns) > c->rung)
 		return true;
@@ -255,6 +267,8 @@ static uint32_t far_rung(const struct slo_climb *c, uint64_t load, uint64_t now_
 {
 	uint32_t rung = c->rung + 1u, most = far_limit(c);
 
+	if (c->n_seen < SLO_ENOUGH && most > c->rung + STRIDE)
+		most = c->rung + STRIDE;
 	if (!c->peak || c->rung < c->ladder.start ||
 	    c->peak > (elasticity(c) <= RIGID ? FAST : TWO))
 		return rung;

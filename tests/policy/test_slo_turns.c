@@ -49,6 +49,7 @@ static void test_one_at_a_time(void **state)
 	serve(one_piece);
 	slo_bench_run(sb, 60 * S);
 	assert_int_equal(slo_bench_batch_end(sb), 8);
+	assert_non_null(slo_bench_text(sb, TRAIN, "batch programs"));
 	bench_reset_times(sb->b);
 	for (i = 0; i < 400; i++) {
 		slo_bench_run(sb, 100 * MS);
@@ -95,6 +96,7 @@ static void test_no_turns_with_pieces_enough(void **state)
 		assert_int_equal(sb->b->part[TRAIN + i].pace_us, 20000);
 	}
 	assert_int_equal(sb->b->part[SERVER].pace_us, 0);
+	assert_null(slo_bench_text(sb, TRAIN, "batch programs"));
 }
 
 /* Nobody waits for a target that nobody has. */

@@ -86,7 +86,7 @@ static void test_not_sure(void **state)
 /* A program with 40 requests a second is known after three; not if 100 take longer than 10 s. */
 static void test_seconds_together(void **state)
 {
-	struct slo_use few = {.fast = 300, .fast_high = 500, .n = 40};
+	struct slo_use few = {.fast = 300, .fast_high = 550, .n = 40};
 
 	(void)state;
 	begin(SLO_PARTS);
@@ -97,6 +97,32 @@ static void test_seconds_together(void **state)
 	few.n = 9;
 	look(few, 600 * S);
 	assert_int_equal(c.rung, 5);
+}
+
+/* Of five in a second 20 do, if the slowest is far below the target; no more than two rungs at a
+ * time, and in pools not at all. */
+static void test_few_far_below(void **state)
+{
+	struct slo_use few = {.fast = 200, .fast_high = 200, .n = 5};
+
+	(void)state;
+	begin(SLO_PARTS);
+	look(few, 3 * S);
+	assert_int_equal(c.rung, 4);
+	look(few, 2 * S);
+	assert_int_equal(c.rung, 6);
+	begin(SLO_PARTS);
+	few.fast_high = 480;
+	look(few, 5 * S);
+	assert_int_equal(c.rung, 5);
+	begin(SLO_PARTS);
+	few.fast_high = 520;
+	look(few, 600 * S);
+	assert_int_equal(c.rung, 4);
+	begin(SLO_POOLS);
+	few.fast_high = 200;
+	look(few, 600 * S);
+	assert_int_equal(c.rung, SLO_USUAL);
 }
 
 /* Beyond half of the GPU only if requests can still be served: neither one second nor ten lead on
@@ -548,6 +574,7 @@ int main(void)
 		cmocka_unit_test(test_several_up_far_below),
 		cmocka_unit_test(test_not_sure),
 		cmocka_unit_test(test_seconds_together),
+		cmocka_unit_test(test_few_far_below),
 		cmocka_unit_test(test_beyond_half),
 		cmocka_unit_test(test_beyond_half_for_requests_that_need_few),
 		cmocka_unit_test(test_goes_on_from_alone),
