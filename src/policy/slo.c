@@ -348,7 +348,7 @@ static void decide(struct cot_policy *p, uint32_t gpu, const struct slo_crowd *c
 		   uint64_t *wake_ns)
 {
 	struct slo_gpu *g = &slo_state(p)->gpus[gpu];
-	struct slo_deal deal = {.ladder = &g->climb.ladder, .turn = &g->turn};
+	struct slo_deal deal = {.ladder = &g->climb.ladder, .turn = &g->turn, .rest = &g->rest};
 	bool lowest;
 
 	follow_crowd(p, g, gpu, crowd);

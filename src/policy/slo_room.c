@@ -153,10 +153,10 @@ static bool is_enough(const struct slo_climb *c, const struct slo_use *use, uint
 
 /* Too few for a p99, but the slowest of them is so far below the target that a rung of parts may be
  * tried. Of five requests in a second it would else take a minute for each rung. */
-static bool is_far_below(const struct slo_climb *c, uint64_t age_ns)
+static bool is_far_below(const struct slo_climb *c)
 {
-	return c->ladder.topology == SLO_PARTS && c->n_seen >= SLO_SOME && age_ns <= TEN_NS &&
-	       c->peak && c->peak <= FAR_BELOW;
+	return c->ladder.topology == SLO_PARTS && c->n_seen >= SLO_SOME && c->peak &&
+	       c->peak <= FAR_BELOW;
 }
 
 /* While batch programs are frozen the queue of before goes: what was seen first says nothing. */
@@ -237,7 +237,7 @@ bool cot_slo_room_is(const struct slo_climb *c, const struct slo_use *use, uint6
 	if (is_too_busy(c))
 		return false;
 	if (!use->slow_sure &&
-	    (age_ns < FAST_NS || !(is_enough(c, use, age_ns) || is_far_below(c, age_ns))))
+	    (age_ns < FAST_NS || !(is_enough(c, use, age_ns) || is_far_below(c))))
 		return false;
 	if (cot_slo_room_is_breathing(c) && cot_slo_room_guessed(c, use, load, now_ns) > c->rung)
 		return true;

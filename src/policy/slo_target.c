@@ -2,8 +2,9 @@
  * Another target, while programs run. What rungs used of the old one they use of the new one, in
  * another measure.
  *
- *      longer:   what failed is forgotten, unless it misses this one, too
- *      shorter:  failures stay; what was good may be so no longer
+ *      longer:   what failed is forgotten, unless it misses this one, too; of several programs
+ * another may have used the most, so what seconds used is seen anew shorter:  failures stay; what
+ * was good may be so no longer
  */
 #include "policy/slo.h"
 
@@ -42,6 +43,7 @@ void cot_slo_climb_target(struct slo_climb *c, uint32_t from, uint32_t to, bool 
 		c->peak = scaled(c->peak, from, of);
 		c->sum_fast = c->sum_fast * from / of;
 	} else {
+		c->peak = c->n_seen = 0;
 		c->sum_fast = c->n_fast = c->n_over = 0;
 	}
 	c->eased = from < to;

@@ -1,4 +1,5 @@
-/* Batch programs on parts that are more than the pieces left to them have these in turn. */
+/* Parts: batch programs that are more than the pieces left to them have these in turn; and what is
+ * left for latency programs. */
 #include "policy/slo_suite.h"
 
 enum { SECOND = TRAIN + 1, HEAVY = TRAIN + 2, N_BATCH = 3 };
@@ -66,6 +67,30 @@ static void test_one_at_a_time(void **state)
 	assert_in_range(n_changes, 20, 41);
 }
 
+/* Kernels of batch programs are still on what these give back. */
+static void test_latency_programs_get_it_late(void **state)
+{
+	const struct cot_part *part = &sb->b->part[SERVER];
+
+	(void)state;
+	serve(one_piece);
+	slo_bench_run(sb, 1 * S);
+	assert_int_equal(part->first, 32);
+	while (slo_bench_batch_end(sb) > 8)
+		slo_bench_run(sb, 100 * MS);
+	assert_int_equal(part->first, 32);
+	slo_bench_run(sb, 2800 * MS);
+	assert_int_equal(part->first, 32);
+	slo_bench_run(sb, 300 * MS);
+	assert_int_equal(part->first, 8);
+	/* And give it at once. */
+	slo_bench_target(sb, SERVER, COT_TARGET_P99, 10000);
+	sb->target_ns = 10 * MS;
+	while (slo_bench_batch_end(sb) == 8)
+		slo_bench_run(sb, 100 * MS);
+	assert_int_equal(part->first, slo_bench_batch_end(sb));
+}
+
 static void test_who_leaves_gives_its_turn(void **state)
 {
 	(void)state;
@@ -116,6 +141,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		SLO_TEST(test_one_at_a_time),
+		SLO_TEST(test_latency_programs_get_it_late),
 		SLO_TEST(test_who_leaves_gives_its_turn),
 		SLO_TEST(test_no_turns_with_pieces_enough),
 		SLO_TEST(test_no_turns_without_requests),

@@ -21,6 +21,24 @@ static void test_a_longer_target_forgives(void **state)
 	assert_int_equal(c.rung, 5);
 }
 
+/* Of several programs another may have used the most: seconds are seen anew, and lead on by
+ * themselves. */
+static void test_seconds_anew_under_a_longer_target(void **state)
+{
+	struct slo_use few = {.fast = 900, .fast_high = 900, .n = 5};
+
+	(void)state;
+	begin(SLO_PARTS);
+	look(few, 30 * S);
+	assert_int_equal(c.rung, 4);
+	cot_slo_climb_target(&c, 1500, 6000, false);
+	few.fast = few.fast_high = 300;
+	look(few, 2 * S);
+	assert_int_equal(c.rung, 4);
+	look(few, 5 * S);
+	assert_in_range(c.rung, 5, 6);
+}
+
 /* A step up that is taken back leaves a queue, of which the rung below is not to blame: it has time
  * until that has gone. After another step down what is seen counts sooner. */
 static void test_a_queue_of_a_step_that_was_taken_back(void **state)
@@ -259,6 +277,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_longer_target_forgives),
+		cmocka_unit_test(test_seconds_anew_under_a_longer_target),
 		cmocka_unit_test(test_a_queue_of_a_step_that_was_taken_back),
 		cmocka_unit_test(test_a_failure_that_stays),
 		cmocka_unit_test(test_a_shorter_target),
