@@ -93,7 +93,8 @@ def draw(seed, there):
 DRAWN_THIRD = draw(20261130, {*DRAWN, *DRAWN_AGAIN, *COPIES, *OTHERS, *PAIRS, *MORE, *NEW, *NEWEST})
 # Fifty more by another seed, when the ways of a set were measured in turn, three times each, and all of a run in one process.
 DRAWN_FOURTH = draw(20261201, {*DRAWN, *DRAWN_AGAIN, *DRAWN_THIRD, *COPIES, *OTHERS, *PAIRS, *MORE, *NEW, *NEWEST})
-LATER = ("new", "newest", "drawn", "drawn again", "drawn third", "drawn fourth")  # written down before any of them was measured
+LATER = ("new", "newest", "drawn", "drawn again", "drawn third",
+         "drawn fourth")  # written down before any of them was measured
 CATEGORIES = {"copies": COPIES, "other copies": OTHERS, "pairs": PAIRS,
               "more": MORE, "new": NEW, "newest": NEWEST, "drawn": DRAWN, "drawn again": DRAWN_AGAIN,
               "drawn third": DRAWN_THIRD, "drawn fourth": DRAWN_FOURTH}

@@ -20,11 +20,12 @@ refused "'*17' behind nn is not expected; expected /BLOCKS, *INSTANCES (to 16) o
 refused "'nn*9+bfs*9' has more than 16 instances" 'nn*9+bfs*9'
 refused "'nn+nn+nn+nn+nn' has more than 4 benchmarks" nn+nn+nn+nn+nn
 refused "--seconds is '0'; expected a number from 0.01 to 60" --seconds 0 nn
+refused "--repeats is '0'; expected a number from 1 to 15" --repeats 0 nn
 refused "there is no size 'big'; expected test, small, large or gpu" --size big nn
 refused "there is no set" --size test
 
 "$run" --list >"$work/out" || fail "--list failed"
-[ "$(wc -l <"$work/out")" -eq 181 ] || fail "not 181 sets"
+[ "$(wc -l <"$work/out")" -eq 281 ] || fail "not 281 sets"
 says "$work/out" "copies: md5hash/33*9"
 
 COTENANT_EMU_DIR=$work/gpu
@@ -59,6 +60,7 @@ lines = {o["name"]: o for o in map(json.loads, open(sys.argv[1] + "/sets.jsonl")
 for name in ("vectorAdd/1*8", "nn/33*1", "bfs/500*1", "matrixMul/66*1"):
     assert lines[name]["apart"]["s"] > lines[name]["apart"]["issued_s"] > 0, name
     assert ("merged" in lines[name]) == (name == "vectorAdd/1*8")
+    assert lines[name]["repeats"] == 3 and lines[name]["apart"]["rounds"] >= 9, name
 # A round's joules: all time that is not the round's is taken at the reset's power.
 for line in lines.values():
     for way in [line[w] for w in ("apart", "streams", "merged") if "s" in line.get(w, {})]:
