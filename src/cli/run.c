@@ -93,6 +93,16 @@ static int find_libraries(bool shim, struct cot_error *err)
 	return !rc && shim ? cot_paths_shim(path, err) : rc;
 }
 
+/* What of the change does not happen, behind the first '; ' of the answer: programs that run
+ * already stay in the pools where they started, for instance. */
+static void say_rest(const char *answer)
+{
+	const char *rest = answer ? strstr(answer, "; ") : NULL;
+
+	if (rest)
+		fprintf(stderr, "cotenant run: --policy: %s\n", rest + 2);
+}
+
 /* For all programs, and until somebody chooses another one. */
 static int choose_policy(const char *name, struct cot_error *err)
 {
@@ -107,6 +117,8 @@ static int choose_policy(const char *name, struct cot_error *err)
 	cot_policy_name_command(name, &command);
 	rc = cot_client_command(&client, &command, &text, err);
 	cot_client_close(&client);
+	if (rc >= 0)
+		say_rest(text);
 	free(text);
 	return rc < 0 ? rc : 0;
 }

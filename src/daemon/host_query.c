@@ -201,6 +201,14 @@ bool cot_host_query_begin(struct cot_host *host, unsigned member,
 	return false;
 }
 
+bool cot_host_query_is_planned(struct cot_host *host, unsigned member, uint32_t query)
+{
+	const struct host_query *q = find(host, member, query);
+	const struct cot_query *in = q ? cot_sched_query(host->sched, q->id) : NULL;
+
+	return in && in->plan;
+}
+
 bool cot_host_query_tasks(struct cot_host *host, unsigned member,
 			  const struct cot_msg_query_tasks *m, uint64_t now_ns)
 {

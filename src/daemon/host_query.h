@@ -20,6 +20,9 @@ struct cot_host_plan {
 	uint64_t key, out_ns;
 };
 
+/* Whether the core has a plan for it: what was known, or what it has learned. */
+bool cot_host_query_is_planned(struct cot_host *host, unsigned member, uint32_t query);
+
 /* Its packets. False: it was not taken: such a query is not known, or there are too many. */
 bool cot_host_query_begin(struct cot_host *host, unsigned member,
 			  const struct cot_msg_query_begin *m, const struct cot_host_plan *plan,

@@ -35,7 +35,7 @@ static void begin(struct conn *c, const struct cot_msg_query_begin *m)
 		return;
 	}
 	q->n_begun++;
-	q->n_planned += plan.plan != NULL;
+	q->n_planned += cot_host_query_is_planned(c->basis->host, conn_index(c), m->query);
 	q->query = m->query;
 	q->size = m->size;
 	q->began_ns = m->began_ns;

@@ -340,17 +340,11 @@ uint32_t cot_slo_turn_give(struct slo_turn *turn, const struct slo_turn_choice *
 
 /* ---- parts (slo_place.c) ---- */
 
-/* The first SM of latency programs on parts. */
-struct slo_rest {
-	uint32_t begin;	   /* 0: they have the whole GPU */
-	uint64_t since_ns; /* since when batch programs leave more; 0: they do not */
-};
-
 /* Deals out a GPU. */
 struct slo_deal {
 	const struct slo_ladder *ladder;
 	struct slo_turn *turn; /* of batch programs beside latency programs */
-	struct slo_rest *rest;
+	uint32_t *rest;	       /* the first SM of latency programs on parts; 0: all are theirs */
 	uint32_t rung;
 	bool favour;			/* a latency program is active */
 	bool apart;			/* on parts each latency program has its own */
@@ -524,7 +518,7 @@ struct slo_gpu {
 	uint32_t learned_us; /* and for which target */
 	struct slo_quiet quiet;
 	struct slo_turn turn;
-	struct slo_rest rest;
+	uint32_t rest; /* see struct slo_deal */
 };
 
 struct slo {

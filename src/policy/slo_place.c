@@ -29,8 +29,6 @@
  * launched before it is not done, and some launch for seconds ahead. Long beside what a launch
  * takes a host, so that the GPU does not run dry. Our choice. */
 #define PACE_US 20000u
-/* Longer than a quiet moment, and than most kernels take. Our choice. */
-#define GIVEN_BACK_NS (3 * COT_NS_PER_S)
 
 /* Programs that share a range of SMs: batch programs each on its own, or all on all of it. */
 struct group {
@@ -257,28 +255,15 @@ static uint32_t inside_end(const struct placing *l, const struct slo_deal *deal)
 	return end < l->limit ? end : l->limit;
 }
 
-/*
- * What batch programs give back latency programs do not get at once: kernels are still there, and a
- * move makes requests wait. So a quiet moment moves nobody, unless it is to tell what a target is
- * made of.
- */
-static uint32_t rest_begin(const struct cot_policy *p, const struct slo_deal *deal, uint32_t end,
-			   uint64_t *wake_ns)
+/* A move makes requests wait. So in a quiet moment latency programs stay where they are, unless it
+ * is to tell what a target is made of. */
+static uint32_t rest_begin(const struct slo_deal *deal, uint32_t end)
 {
-	bool alone = deal->quiet && deal->quiet->target.kind != COT_TARGET_P99;
-	struct slo_rest *rest = deal->rest;
+	bool stay = deal->quiet && deal->quiet->target.kind == COT_TARGET_P99;
 
-	if (end >= rest->begin || !end || alone) {
-		*rest = (struct slo_rest){.begin = end};
-		return end;
-	}
-	if (!rest->since_ns)
-		rest->since_ns = p->now_ns;
-	if (p->now_ns - rest->since_ns >= GIVEN_BACK_NS)
-		*rest = (struct slo_rest){.begin = end};
-	else
-		policy_earlier(wake_ns, rest->since_ns + GIVEN_BACK_NS);
-	return rest->begin;
+	if (!stay || end > *deal->rest)
+		*deal->rest = end;
+	return *deal->rest;
 }
 
 void cot_slo_place(struct cot_policy *p, uint32_t gpu, const struct slo_deal *deal,
@@ -301,8 +286,7 @@ void cot_slo_place(struct cot_policy *p, uint32_t gpu, const struct slo_deal *de
 	place_group(p, &l, &inside, wake_ns);
 	place_group(p, &l, &outside, wake_ns);
 	place_alone(p, &l, &outside);
-	latency.begin =
-		rest_begin(p, deal, parts && inside.end < latency.end ? inside.end : 0, wake_ns);
+	latency.begin = rest_begin(deal, parts && inside.end < latency.end ? inside.end : 0);
 	latency.own = parts && deal->apart ? latency.begin : 0;
 	place_group(p, &l, &latency, wake_ns);
 }

@@ -2,9 +2,11 @@
  * Another target, while programs run. What rungs used of the old one they use of the new one, in
  * another measure.
  *
- *      longer:   what failed is forgotten, unless it misses this one, too; of several programs
- * another may have used the most, so what seconds used is seen anew shorter:  failures stay; what
- * was good may be so no longer
+ *      longer:   what failed is forgotten, unless it misses this one, too
+ *      shorter:  failures stay; what was good may be so no longer
+ *
+ * Of several programs another may have used the most: under a longer target of one of them rungs
+ * keep what they are known to use, and seconds are seen anew.
  */
 #include "policy/slo.h"
 

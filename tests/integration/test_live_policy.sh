@@ -47,6 +47,14 @@ svc=$pid
 expect_value latency slice_read_back_us 10000
 expect_value batch slice_read_back_us 20
 
+# `run --policy` says what of it does not happen: the batch program stays in a pool where nothing is divided.
+"$COTENANT" run --required --policy laius -- true 2>"$work/err" || fail "run --policy laius: $(cat "$work/err")"
+works laius || fail "after 'run --policy laius' the policy is $(at_work)"
+says "$work/err" "cotenant run: --policy: programs that stay in the pools where they started: "
+"$COTENANT" run --required --policy pools -- true 2>"$work/err" || fail "run --policy pools: $(cat "$work/err")"
+says_not "$work/err" "--policy"
+expect_value batch slice_read_back_us 20
+
 # The slices are the driver's, the pools go on.
 becomes timeslice timeslice "policy pools -> timeslice; programs that stay in the pools where they started: 2"
 marked timeslice

@@ -199,8 +199,14 @@ static void test_plans(void **state)
 	(void)state;
 	assert_true(cot_host_query_begin(h, M_LATENCY, &m, &known, START));
 	assert_ptr_equal(last.plan, &plan);
+	assert_true(cot_host_query_is_planned(h, M_LATENCY, 1));
+	assert_false(cot_host_query_is_planned(h, M_LATENCY, 2));
 	cot_host_query_end_all(h, START);
 	assert_int_equal(n_ended, 1);
+	assert_false(cot_host_query_is_planned(h, M_LATENCY, 1));
+	assert_true(begun(M_LATENCY, 1, START));
+	assert_false(cot_host_query_is_planned(h, M_LATENCY, 1));
+	cot_host_query_end_all(h, START);
 	plan.query_ns = wrong;
 	assert_false(cot_host_query_begin(h, M_LATENCY, &m, &known, START));
 	assert_int_equal(cot_host_query_count(h, LATENCY), 0);
