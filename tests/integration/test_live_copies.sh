@@ -42,3 +42,4 @@ says "$work/train" "wrong 0"
 grep -qE 'copies [1-9]' "$work/train" || fail "train: $(cat "$work/train")"
 stop_daemon
 [ "$status" = 0 ] || fail "the daemon ended with $status"
+finish

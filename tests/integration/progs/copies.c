@@ -18,12 +18,23 @@ static uint64_t now_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000ull + (uint64_t)t.tv_nsec;
 }
 
+/* In the primary context, as programs on the CUDA runtime: only those are placed. */
+static struct prog start(void)
+{
+	CUcontext context;
+
+	PROG_CHECK(cuInit(0));
+	PROG_CHECK(cuDevicePrimaryCtxRetain(&context, 0));
+	PROG_CHECK(cuCtxSetCurrent(context));
+	return prog_start_in(context);
+}
+
 int main(int argc, char **argv)
 {
 	bool requests = prog_option(argc, argv, "--requests", 0) > 0;
 	size_t bytes = (size_t)prog_option(argc, argv, "--mib", 8) << 20, i;
 	double gap_us = prog_option(argc, argv, "--gap-us", 0);
-	struct prog p = prog_start(0);
+	struct prog p = start();
 	uint32_t *there = malloc(bytes), *back = malloc(bytes), n, n_wrong = 0;
 	CUdeviceptr memory;
 
