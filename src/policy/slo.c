@@ -335,7 +335,8 @@ static struct slo_breath breath_of(const struct slo_gpu *g, const struct slo_cro
 static struct cot_tenant *keep_quiet(struct cot_policy *p, struct slo_gpu *g, uint32_t gpu,
 				     const struct slo_crowd *crowd, uint64_t *wake_ns)
 {
-	bool batch = !g->favour || g->climb.ladder.topology != SLO_PARTS;
+	/* While a latency program is active nobody else can have all of the GPU. */
+	bool batch = !g->favour;
 	struct cot_tenant *t = NULL;
 
 	if (crowd->n_latency + crowd->n_batch > 1 &&

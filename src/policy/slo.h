@@ -171,6 +171,7 @@ enum slo_why {
 	SLO_WHY_CROWD,	  /* other programs came */
 	SLO_WHY_NOTHING,  /* to freeze batch programs gained nothing */
 	SLO_WHY_EASED,	  /* the target is longer now */
+	SLO_WHY_AIMED,	  /* it is another one, and nothing is known of what that would be */
 	SLO_N_WHYS,
 };
 

@@ -34,6 +34,15 @@ static const char *const next_ones[SLO_N_TOPOLOGIES] = {
 	[SLO_ROTATE] = "rotate, all outside MPS, which would serve these programs better",
 };
 
+/* Where nothing is known to keep the target, nor guessed to. */
+static const char *const tries[SLO_N_TOPOLOGIES] = {
+	[SLO_POOLS] = "pools, to try them: nothing is known to keep the target",
+	[SLO_PARTS] = "parts, to try them: nothing is known to keep the target",
+	[SLO_SOLO] = "solo, latency programs outside MPS, to try it: nothing is known to keep the "
+		     "target",
+	[SLO_ROTATE] = "rotate, all outside MPS, to try it: nothing is known to keep the target",
+};
+
 static const char *const reasons[SLO_N_WHYS] = {
 	[SLO_WHY_START] = "nothing was known yet",
 	[SLO_WHY_FOUND] = "it was found so",
@@ -48,6 +57,7 @@ static const char *const reasons[SLO_N_WHYS] = {
 	[SLO_WHY_CROWD] = "another program came",
 	[SLO_WHY_NOTHING] = "to freeze batch programs gained nothing",
 	[SLO_WHY_EASED] = "the target is longer than it was",
+	[SLO_WHY_AIMED] = "there is another target, of which nothing is known yet",
 };
 
 static void say_breath(struct facts *f, uint32_t rung)
@@ -90,22 +100,30 @@ static void say_knobs(struct facts *f, const struct cot_policy *p, const struct 
 	tell(f, "because", reasons[c->why]);
 }
 
-/* What a step would cost batch programs, or give them: measured on both rungs, or by SMs. */
+/* What batch programs have at a rung, in 1/1000: as measured, else of the SMs, or of the time. */
+static uint64_t share_at(const struct slo_climb *c, uint32_t rung, bool measured)
+{
+	if (measured)
+		return c->rungs[rung].rate;
+	if (c->ladder.topology == SLO_PARTS)
+		return rung * 1000u / c->ladder.top;
+	return rung < SLO_USUAL ? cot_slo_breath_permille(rung) : 0;
+}
+
+/* What a step would cost batch programs, or give them. */
 static void say_step(struct facts *f, const struct slo_climb *c, const char *name, uint32_t rung)
 {
-	uint64_t here = c->rungs[c->rung].rate, there = c->rungs[rung].rate;
-	const char *remark = "of the batch programs' rate";
+	bool measured = c->rungs[c->rung].rate && c->rungs[rung].rate;
+	uint64_t here = share_at(c, c->rung, measured), there = share_at(c, rung, measured);
 
-	if (!here)
+	/* The usual slices of pools have no share of the time. */
+	if (!measured && slo_in_turns(c->ladder.topology) && c->rung == SLO_USUAL)
+		here = rung < c->rung ? 1000 : 0;
+	if (!here || !there)
 		return;
-	if (!there && c->ladder.topology == SLO_PARTS && c->rung) {
-		there = here * rung / c->rung;
-		remark = "of the batch programs' rate, if it goes with the SMs";
-	}
-	if (slo_in_turns(c->ladder.topology) && rung == SLO_FROZEN)
-		there = 8;
-	if (there)
-		say(f, name, COT_FACT_PERMILLE, here > there ? here - there : there - here, remark);
+	say(f, name, COT_FACT_PERMILLE, (here > there ? here - there : there - here) * 1000 / here,
+	    measured ? "of the rate that batch programs have"
+		     : "of what batch programs have, if it goes with the SMs or the time");
 }
 
 static void say_steps(struct facts *f, const struct slo_climb *c, uint64_t now_ns)
@@ -113,6 +131,10 @@ static void say_steps(struct facts *f, const struct slo_climb *c, uint64_t now_n
 	if (c->rungs[c->rung].rate)
 		say(f, "batch programs keep", COT_FACT_PERMILLE, c->rungs[c->rung].rate,
 		    "together, of their best rates");
+	else
+		tell(f, "batch programs keep",
+		     "not known: each must have been alone, and have started when launches were "
+		     "counted already");
 	if (c->rung > c->ladder.lowest)
 		say_step(f, c, "tighter would cost", c->rung - 1u);
 	if (c->rung >= c->ladder.top)
@@ -159,9 +181,32 @@ static void say_requests(struct facts *f, const struct cot_tenant *t, uint64_t n
 			    : "of its requests' time");
 }
 
-static void say_rate(struct facts *f, const struct cot_tenant *t)
+/* A program that launches all it does in a context that it made itself is not counted. */
+#define UNSEEN_S 10u
+
+/* Why a rate that was promised is not looked after; NULL: it is. */
+static const char *no_rate(const struct cot_policy *p, const struct cot_tenant *t,
+			   const struct slo_climb *c)
+{
+	if (!t->launches.at_ns)
+		return p->now_ns / COT_NS_PER_S > slo_of(t)->joined_s + UNSEEN_S
+			       ? "has no effect: no launch of it was counted; it has launched "
+				 "nothing in the primary context"
+			       : NULL;
+	return t->cls == COT_CLASS_BATCH && slo_in_turns(c->ladder.topology)
+		       ? "has no effect while programs take turns: only SMs of its own keep a "
+			 "batch program's rate"
+		       : NULL;
+}
+
+static void say_rate(struct facts *f, const struct cot_policy *p, const struct cot_tenant *t,
+		     const struct slo_climb *c)
 {
 	const struct slo_tenant *own = slo_of(t);
+	const char *why = t->target.kind == COT_TARGET_RATE ? no_rate(p, t, c) : NULL;
+
+	if (why)
+		tell(f, COT_SAYS_TARGET, why);
 
 	if (t->target.kind == COT_TARGET_RATE)
 		say(f, "promised", COT_FACT_PERMILLE, t->target.amount, "of its rate alone");
@@ -193,14 +238,19 @@ static void say_other(struct facts *f, const struct cot_policy *p, const struct 
 {
 	enum slo_topology best = cot_slo_home_best(p, gpu, NULL, SLO_ANY);
 	struct slo_need need;
+	struct slo_guess guess;
+	struct slo_result r;
+	bool learned;
 
 	if (best == SLO_ALONE || best == c->ladder.topology)
 		return;
-	tell(f, COT_SAYS_NEXT, next_ones[best]);
 	need = cot_slo_home_need(p, gpu, NULL);
-	if (need.known)
-		say(f, "batch programs would keep", COT_FACT_PERMILLE,
-		    cot_slo_guess(best, &need).rate, "by a guess");
+	guess = cot_slo_guess(best, &need);
+	learned = cot_slo_home_learned_of_like(p, gpu, best, &need, &r) && r.use <= 1000;
+	tell(f, COT_SAYS_NEXT,
+	     need.known && !guess.keeps && !learned ? tries[best] : next_ones[best]);
+	if (need.known && guess.keeps)
+		say(f, "batch programs would keep", COT_FACT_PERMILLE, guess.rate, "by a guess");
 }
 
 /* On parts, but not in the server whose SMs are divided: it was there before the others, say. */
@@ -224,7 +274,7 @@ unsigned cot_slo_explain(const struct cot_policy *p, const struct cot_tenant *t,
 	if (t->cls == COT_CLASS_LATENCY && t->target.kind != COT_TARGET_RATE)
 		say_requests(&f, t, p->now_ns);
 	else
-		say_rate(&f, t);
+		say_rate(&f, p, t, &g->climb);
 	if (g->climb.ladder.topology != SLO_ALONE) {
 		say_outside(&f, t, &g->climb);
 		say_knobs(&f, p, g, gpu);

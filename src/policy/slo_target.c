@@ -52,6 +52,8 @@ void cot_slo_climb_target(struct slo_climb *c, uint32_t from, uint32_t to, bool 
 	c->tightened = from > to;
 	if (!c->eased)
 		return;
+	if (c->why == SLO_WHY_HOPELESS)
+		c->why = SLO_WHY_EASED;
 	c->hopeless = c->nearly = false;
 	c->n_hopeless = c->n_nothing = 0;
 	c->no_freeze_until_ns = 0;
@@ -75,10 +77,12 @@ static void follow_target(struct cot_policy *p, struct cot_tenant *t, struct cot
 	for (gpus = t->gpu_mask; gpus; gpus &= gpus - 1) {
 		struct slo_gpu *g = &slo_state(p)->gpus[__builtin_ctzll(gpus)];
 
-		if (from && to)
+		if (from && to) {
 			cot_slo_climb_target(&g->climb, from, to, g->n_latency == 1);
-		else
-			cot_slo_climb_crowd(&g->climb, SLO_RUNGS_MAX, p->now_ns);
+			continue;
+		}
+		cot_slo_climb_crowd(&g->climb, SLO_RUNGS_MAX, p->now_ns);
+		g->climb.why = SLO_WHY_AIMED;
 	}
 }
 
@@ -90,6 +94,11 @@ void cot_slo_target_changed(struct cot_policy *p, struct cot_tenant *t)
 		return;
 	slo_of(t)->aim = t->target;
 	slo_of(t)->aimed_ns = p->now_ns;
+	/* Its time alone was measured, and now it is its rate; or the other way round. */
+	if ((was.kind == COT_TARGET_RATE) != (t->target.kind == COT_TARGET_RATE)) {
+		slo_of(t)->alone_ns = 0;
+		slo_of(t)->n_alone = 0;
+	}
 	if (t->cls == COT_CLASS_LATENCY)
 		follow_target(p, t, was);
 }

@@ -457,6 +457,63 @@ static void test_quiet_without_requests_ends(void **state)
 	assert_in_range(slo_bench_fact(sb, SERVER, "p99 alone"), 950, 1050);
 }
 
+/* A rate is another figure than a time: it is measured soon, whenever that was. */
+static void test_a_rate_instead_of_a_slowdown(void **state)
+{
+	(void)state;
+	pools(1);
+	sb->kernels[0] = 100;
+	sb->launches = 4;
+	slo_bench_target(sb, SERVER, COT_TARGET_SLOWDOWN, 1500);
+	slo_bench_run(sb, 130 * S);
+	assert_int_equal(slo_bench_fact(sb, SERVER, "quiet moments"), 2);
+	slo_bench_target(sb, SERVER, COT_TARGET_RATE, 800);
+	assert_null(slo_bench_text(sb, SERVER, "target"));
+	slo_bench_run(sb, 12 * S);
+	assert_int_equal(slo_bench_fact(sb, SERVER, "quiet moments"), 3);
+	assert_true(slo_bench_fact(sb, SERVER, "keeps") > 0);
+}
+
+/* In turns nothing keeps a batch program's rate, nor can its rate alone be measured beside
+ * requests; that is said. So it is of a program of which no launch is counted. */
+static void test_a_rate_that_has_no_effect(void **state)
+{
+	(void)state;
+	pools(2000);
+	sb->kernels[0] = 100;
+	slo_bench_target(sb, TRAIN, COT_TARGET_RATE, 800);
+	slo_bench_run(sb, 30 * S);
+	assert_string_equal(slo_bench_text(sb, TRAIN, "target"),
+			    "has no effect while programs take turns: only SMs of its own keep a "
+			    "batch program's rate");
+	assert_int_equal(slo_bench_fact(sb, TRAIN, "keeps"), 0);
+	begin_anew();
+	parts(2000);
+	slo_bench_target(sb, TRAIN, COT_TARGET_RATE, 800);
+	slo_bench_run(sb, 5 * S);
+	assert_null(slo_bench_text(sb, TRAIN, "target"));
+	slo_bench_run(sb, 10 * S);
+	assert_string_equal(slo_bench_text(sb, TRAIN, "target"),
+			    "has no effect: no launch of it was counted; it has launched nothing "
+			    "in the primary context");
+}
+
+/* A step's cost is told also where nothing was measured. */
+static void test_what_a_step_would_cost(void **state)
+{
+	(void)state;
+	parts(1800);
+	slo_bench_run(sb, 3 * S);
+	assert_non_null(slo_bench_text(sb, SERVER, "batch programs keep"));
+	/* From 32 SMs to 24, and to 40 at the first step up. */
+	assert_in_range(slo_bench_fact(sb, SERVER, "tighter would cost"), 1, 400);
+	assert_in_range(slo_bench_fact(sb, SERVER, "looser would give"), 1, 400);
+	begin_anew();
+	pools(2000);
+	slo_bench_run(sb, 3 * S);
+	assert_in_range(slo_bench_fact(sb, SERVER, "tighter would cost"), 300, 500);
+}
+
 /* A program that has not launched anything yet is setting up: nobody is frozen meanwhile. */
 static void test_slowdown_waits_for_who_starts(void **state)
 {
@@ -654,6 +711,9 @@ int main(void)
 		SLO_TEST(test_slowdown_in_parts),
 		SLO_TEST(test_slowdown_waits_for_who_starts),
 		SLO_TEST(test_quiet_without_requests_ends),
+		SLO_TEST(test_a_rate_instead_of_a_slowdown),
+		SLO_TEST(test_a_rate_that_has_no_effect),
+		SLO_TEST(test_what_a_step_would_cost),
 		SLO_TEST(test_slowdown_of_one_that_was_alone),
 		SLO_TEST(test_rate_of_a_batch_program),
 		SLO_TEST(test_goes_on_where_parts_are_found),
