@@ -26,7 +26,8 @@ static void add(struct cot_sim_summary *s, uint32_t i, const struct cot_sim_host
 	};
 	for (level = 0; level < COT_SIM_LEVELS; level++)
 		s->responses[i].levels_us[level] = t->response_levels_ps[level] / ps_per_us;
-	s->has_targets |= s->responses[i].has_limit;
+	s->has_targets |=
+		s->responses[i].has_limit || s->sc->apps[i].target.kind == COT_TARGET_RATE;
 	s->has_arrivals |= s->sc->apps[i].arrivals.per_s > 0.0;
 }
 
@@ -63,9 +64,21 @@ static void us_cell(struct cot_table *t, bool known, double us)
 	cot_table_text(t, known ? cot_format_us(&text, us) : "-");
 }
 
-/* How many missed it, as a percentage of all; a p99 is kept while that is at most 1 %. */
-static void target_cells(struct cot_table *t, const struct cot_response_summary *r)
+/* How many missed it, as a percentage of all; a p99 is kept while that is at most 1 %. Of a rate,
+ * which part of that alone it had. */
+static void target_cells(struct cot_table *t, const struct cot_sim_summary *s, uint32_t i)
 {
+	const struct cot_response_summary *r = &s->responses[i];
+	const struct cot_target *target = &s->sc->apps[i].target;
+
+	if (target->kind == COT_TARGET_RATE) {
+		cot_table_cell(t, "rate %g %%", target->amount / 10.0);
+		if (s->apps[i].has_rate)
+			cot_table_cell(t, "has %.1f %%", 100 * s->apps[i].rate);
+		else
+			cot_table_text(t, "-");
+		return;
+	}
 	us_cell(t, r->has_limit, r->limit_us);
 	if (r->has_limit && r->n)
 		cot_table_cell(t, "%.2f %%", 100.0 * (double)r->n_missed / (double)r->n);
@@ -107,7 +120,7 @@ struct cot_table *cot_sim_responses_table(const struct cot_sim_summary *s)
 		if (s->has_arrivals)
 			us_cell(t, r->n > 0, r->service_p99_us);
 		if (s->has_targets)
-			target_cells(t, r);
+			target_cells(t, s, i);
 	}
 	return t;
 }

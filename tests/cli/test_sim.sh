@@ -106,6 +106,10 @@ says "$work/d/t.json" '"name":"product: part"'
 says "$work/d/t.json" '"name":"SMs 0 to 63","cat":"part","ts":20,"dur":19980,"args":{"first":0,"sms":64}'
 grep -q '"requests: part"' "$work/d/t.json" && fail "a track for what is never placed"
 
+# Of a rate that was promised, what it had.
+"$COTENANT" sim --set stop.at_us=2000000 "$SOURCE_DIR/scenarios/smqos-parts.yaml" >"$work/out" || fail "sim of a rate"
+grep -qE '^[^ ]+ .* rate 50 % +has [0-9.]+ %$' "$work/out" || fail "no rate: $(cat "$work/out")"
+
 # With a target: how many missed it; only then, and only of the app that has it.
 sed -e 's/^    class: latency/&\n    p99: 1us/' "$work/policy.yaml" >"$work/target.yaml"
 expect 0 sim "$work/target.yaml"
