@@ -1,6 +1,6 @@
 /*
  * cotenant profile: runs a program on parts of the GPU of several sizes, and writes down how long
- * its requests, or its kernels, take.
+ * its requests, or what it repeats, take.
  */
 #include <argp.h>
 #include <errno.h>
@@ -36,7 +36,7 @@ enum { KEY_CLASS = 256, KEY_SIZES, KEY_PARTS, KEY_REQUESTS, KEY_JUDGE, KEY_EMULA
 static const struct argp_option options[] = {
 	{"output", 'o', "FILE", 0, "Where to write; default: PROGRAM.knowledge", 0},
 	{"class", KEY_CLASS, "CLASS", 0,
-	 "latency (the default): its requests are measured; or batch: its kernels", 0},
+	 "latency (the default): its requests are measured; or batch: what it repeats", 0},
 	{"sizes", KEY_SIZES, "N,...", 0,
 	 "Sizes of input: it runs once for each, which stands for " PLACE " in its arguments", 0},
 	{"parts", KEY_PARTS, "SMS,...", 0, "Sizes of parts; default: all that the GPU has", 0},

@@ -51,7 +51,7 @@ const struct argp_option cot_run_option_list[] = {
 	{"quota", KEY_QUOTA, "SHARE", 0,
 	 "How much of a GPU its kernels may have together, as in 50% or 66sm", 0},
 	{"reserve", KEY_RESERVE, "SHARE", 0,
-	 "How much of a GPU each kernel of a latency program gets at least", 0},
+	 "How much of a GPU the kernels of a latency program get together at least", 0},
 	{"sms", KEY_SMS, "SHARE", 0,
 	 "Run on a part of the GPU's SMs, as in 64 or 50%; cotenant set changes it", 0},
 	{"pace", KEY_PACE, "TIME", 0,

@@ -23,6 +23,27 @@ static int fill_in_share(const char *what, const char *text, uint16_t *ret_share
 	return 0;
 }
 
+/* COTENANT_MERGE=always is for the backend, too (docs/backend.md). */
+static int check_backend(const struct cot_run_options *o, const struct cot_msg_register *m,
+			 struct cot_error *err)
+{
+	if (o->rewrite || m->sms)
+		return cot_error_set(
+			err, -EINVAL,
+			"--backend launches on the whole GPU, and --rewrite, --quota, "
+			"--reserve, --sms and --cpu on a part or elsewhere; expected one "
+			"or the other");
+	if (o->merge && !cot_run_is_yes("COTENANT_MERGE"))
+		return cot_error_set(err, -EINVAL,
+				     "--backend makes one launch of those of several programs, and "
+				     "--merge of those of one; expected one or the other");
+	if (m->class_ == COT_CLASS_LATENCY)
+		return cot_error_set(err, -EINVAL,
+				     "a latency program hands no launches over, so --backend is "
+				     "for batch programs only");
+	return 0;
+}
+
 static int fill_in_shares(const struct cot_run_options *o, struct cot_msg_register *m,
 			  struct cot_error *err)
 {
@@ -39,12 +60,8 @@ static int fill_in_shares(const struct cot_run_options *o, struct cot_msg_regist
 		rc = cot_error_set(err, -EINVAL,
 				   "the pace is '%s'; expected a time such as 500us, up to %u us",
 				   o->pace, COT_PACE_US_MAX);
-	if (!rc && o->backend.name && (o->rewrite || m->sms))
-		rc = cot_error_set(
-			err, -EINVAL,
-			"--backend launches on the whole GPU, and --rewrite, --quota, "
-			"--reserve, --sms and --cpu on a part or elsewhere; expected one "
-			"or the other");
+	if (!rc && o->backend.name)
+		rc = check_backend(o, m, err);
 	if (!rc && o->merge && o->rewrite)
 		rc = cot_error_set(err, -EINVAL,
 				   "--merge makes launches larger, and --rewrite, --quota, "

@@ -40,7 +40,7 @@ static const struct argp_option options[] = {
 	{"quota", KEY_QUOTA, "SHARE", 0,
 	 "How much of a GPU its rewritten kernels may have, as in 50% or 66sm; none: no limit", 0},
 	{"reserve", KEY_RESERVE, "SHARE", 0,
-	 "How much of a GPU each of them gets at least; only for latency programs", 0},
+	 "How much of a GPU its kernels get together at least; only for latency programs", 0},
 	{"sms", KEY_SMS, "SHARE", 0,
 	 "On how much of the GPU's SMs it runs, as in 64 or 50%; none: the policy decides", 0},
 	{"pace", KEY_PACE, "TIME", 0,

@@ -17,44 +17,41 @@
 #define LOOK_NS	     (100 * COT_NS_PER_MS)
 #define MEMORY_LOOKS 10u /* every so many looks, at memory as well */
 #define MJ_PER_J     1e3
-#define WHOLE_SMS    132.0 /* of a GPU that is not divided, beside others: only ratios count */
 #define NVML_DEVICES "/dev/nvidiactl"
 
 /* ---- whose it is ---- */
 
-static bool can_run(const struct cot_tenant *t)
+/* What the core has added up since the last look. It begins anew with a program that comes again.
+ */
+static struct cot_ran since_look(struct energy *e, struct tenant *t, uint64_t now_ns)
 {
-	return t && t->entity && t->entity->run == COT_RUN_RUNNING && !t->part.hold &&
-	       !t->part.cpu && t->activity != COT_ACTIVITY_IDLE;
-}
+	struct cot_ran *counted = &t->energy.counted, ran, since;
 
-static double sms_of(const struct cot_tenant *t)
-{
-	if (t->part.n)
-		return t->part.n;
-	return t->part_sms ? t->part_sms : WHOLE_SMS;
+	if (!cot_sched_ran(cot_host_sched(e->basis->host), t->id, now_ns, &ran))
+		return (struct cot_ran){0};
+	if (ran.ns < counted->ns || ran.sm_ns < counted->sm_ns)
+		*counted = (struct cot_ran){0};
+	since = (struct cot_ran){ran.ns - counted->ns, ran.sm_ns - counted->sm_ns};
+	*counted = ran;
+	return since;
 }
 
 static void count_time(struct energy *e, uint64_t now_ns)
 {
-	double passed_s = (double)(now_ns - e->looked_ns) / (double)COT_NS_PER_S;
-	const struct cot_sched *s = cot_host_sched(e->basis->host);
 	struct tenant *t;
 	unsigned gpu;
 
 	for_each_tenant (t, e->roster) {
-		const struct cot_tenant *known = cot_sched_tenant(s, t->id);
+		struct cot_ran since = since_look(e, t, now_ns);
 
-		t->energy.runs = can_run(known);
-		if (!t->energy.runs)
-			continue;
-		t->energy.ran_s += passed_s;
+		t->energy.look_s = (double)since.ns / (double)COT_NS_PER_S;
+		t->energy.ran_s += t->energy.look_s;
 		for (gpu = 0; gpu < COT_GPUS_MAX; gpu++)
 			if (t->gpu_mask >> gpu & 1)
-				t->energy.waiting[gpu] += passed_s * sms_of(known);
+				t->energy.waiting[gpu] +=
+					(double)since.sm_ns / (double)COT_NS_PER_S;
 	}
-	cot_energy_gangs_look(e, passed_s, now_ns);
-	e->looked_ns = now_ns;
+	cot_energy_gangs_look(e, now_ns);
 }
 
 static void divide(struct energy *e, unsigned gpu, double joules)
@@ -197,8 +194,6 @@ static void look(struct cot_timer *timer, uint64_t now_ns)
 		e->asked = send(e->source.fd, &what, 1, MSG_NOSIGNAL | MSG_DONTWAIT) == 1;
 	if (cot_tenant_count(e->roster))
 		cot_timer_set(&e->basis->loop, timer, now_ns + LOOK_NS);
-	else
-		e->looked_ns = 0;
 }
 
 void cot_energy_begin(struct energy *e)
@@ -226,7 +221,6 @@ void cot_energy_begin(struct energy *e)
 	for (gpu = 0; gpu < COT_GPUS_MAX; gpu++)
 		e->gpu[gpu].rested = true;
 	e->timer.fire = look;
-	e->looked_ns = now_ns;
 	cot_timer_set(&e->basis->loop, &e->timer, now_ns);
 }
 

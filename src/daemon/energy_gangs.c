@@ -56,7 +56,19 @@ static unsigned entry_of(struct energy *e, const struct cot_energy_gang *gang)
 	return oldest;
 }
 
-void cot_energy_gangs_look(struct energy *e, double passed_s, uint64_t now_ns)
+/* Its programs run at the same time but for moments: the longest time is the gang's. */
+static void count_time(struct cot_energy_gang *g, double look_s, uint64_t now_ns)
+{
+	if (g->seen_ns != now_ns)
+		g->look_s = 0;
+	g->seen_ns = now_ns;
+	if (look_s <= g->look_s)
+		return;
+	g->seconds += look_s - g->look_s;
+	g->look_s = look_s;
+}
+
+void cot_energy_gangs_look(struct energy *e, uint64_t now_ns)
 {
 	struct cot_energy_gang gang, *g;
 	struct tenant *t;
@@ -71,11 +83,7 @@ void cot_energy_gangs_look(struct energy *e, double passed_s, uint64_t now_ns)
 		t->energy.in = entry_of(e, &gang);
 		g = &e->gangs[t->energy.in];
 		g->predicted_w = said(t, "predicted power", COT_FACT_W);
-		if (t->energy.runs && g->ran_ns != now_ns) {
-			g->seconds += passed_s;
-			g->ran_ns = now_ns;
-		}
-		g->seen_ns = now_ns;
+		count_time(g, t->energy.look_s, now_ns);
 	}
 }
 

@@ -10,6 +10,7 @@
  *   acquaint.c  what is learned of those that the host does not know
  *   measure.c   what hosts measure of tenants
  *   predict.c   what hosts predict of them
+ *   ran.c       how long they could use their GPUs
  *   learn.c     what policies learned of them
  *   question.c  what hosts ask policies
  *   watchdog.c  whether the policy does its work
@@ -105,6 +106,7 @@ struct sched_tenant {
 	bool held;
 	uint64_t held_since_ns; /* in the watchdog's time */
 	struct predictions predictions;
+	struct cot_ran ran; /* until policy.now_ns */
 	uint32_t n_acquaintances;
 	struct acquaintance acquaintances[ACQUAINT_CLASSES];
 };
@@ -376,6 +378,11 @@ int cot_sched_measure_on_progress(struct cot_sched *s, struct sched_tenant *t,
 /* `t`: whom the event is about; NULL: nobody. */
 int cot_sched_predict_on_row(struct cot_sched *s, struct sched_tenant *t,
 			     const struct cot_event *ev);
+
+/* ---- ran.c ---- */
+
+/* Time is about to go on to `now_ns`. */
+void cot_sched_ran_on_time(struct cot_sched *s, uint64_t now_ns);
 
 /* ---- learn.c ---- */
 

@@ -168,6 +168,7 @@ static void set_time(struct cot_sched *s, uint64_t now_ns)
 	if (now_ns <= s->policy.now_ns)
 		return;
 	cot_sched_watchdog_on_time(s, now_ns);
+	cot_sched_ran_on_time(s, now_ns);
 	s->policy.now_ns = now_ns;
 }
 

@@ -235,6 +235,13 @@ struct cot_sched_fallback {
 	uint64_t retry_ns;    /* when it is tried again; COT_NEVER without a fault */
 };
 
+/* How long a tenant could use its GPUs since it joined: neither frozen, nor held or on the CPU by
+ * its part, nor idle as far as that is known. An action counts from its answer on. */
+struct cot_ran {
+	uint64_t ns;
+	uint64_t sm_ns; /* times the SMs of its part, or all */
+};
+
 /* ---- functions ---- */
 
 /*
@@ -297,6 +304,9 @@ bool cot_plan_is_valid(const struct cot_plan *plan);
 /* For output. NULL if no tenant or entity has that id. */
 const struct cot_entity *cot_sched_entity(const struct cot_sched *s, uint32_t id);
 const struct cot_tenant *cot_sched_tenant(const struct cot_sched *s, uint32_t id);
+/* Until now. False: there is no such tenant. */
+bool cot_sched_ran(const struct cot_sched *s, uint32_t id, uint64_t now_ns,
+		   struct cot_ran *ret_ran);
 const struct cot_work *cot_sched_work(const struct cot_sched *s, uint32_t id);
 const struct cot_query *cot_sched_query(const struct cot_sched *s, uint32_t id);
 /* The policy that is at work (after a fallback: timeslice), with the tables. */

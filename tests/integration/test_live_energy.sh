@@ -1,6 +1,6 @@
 #!/bin/sh
-# The energy that a GPU took is divided among the programs, all of it; without NVML nothing is said but why. The process
-# that reads the counters ends with the daemon.
+# The energy that a GPU took is divided among the programs, all of it, by the time that each had; without NVML nothing is
+# said but why. The process that reads the counters ends with the daemon.
 # shellcheck disable=SC1091,SC2154 # of lib.sh
 . "$SOURCE_DIR/tests/integration/daemon/lib.sh"
 need_emulator
@@ -114,6 +114,59 @@ for program in $programs; do
 	wait "$program" || fail "a program failed"
 done
 stop_daemon
+
+# Turns of 50 ms, two of which are as long as the time between two looks: two equal gangs have equal shares, and so
+# have two equal programs under `rotate`.
+#
+# shares_are_equal GANGS LEAST: both have run for so many seconds, about as long, and with about the same joules.
+# Those of whom nothing is said about gangs are judged as programs.
+shares_are_equal() {
+	"$COTENANT" stats --json >"$work/json" || return 1
+	python3 - "$work/json" "$1" "$2" <<-'PYTHON'
+	import json
+	import sys
+	answer = json.load(open(sys.argv[1]))
+	if int(sys.argv[2]):
+	    shares = [g for g in answer["gangs"] if g["there"]]
+	else:
+	    shares = [t["energy"] for t in answer["tenants"]]
+	if len(shares) != 2 or not all(shares) or min(s["seconds"] for s in shares) < float(sys.argv[3]):
+	    sys.exit(1)
+	for what in ("seconds", "joules"):
+	    least, most = sorted(s[what] for s in shares)
+	    if not least > 0.75 * most:
+	        sys.exit(1)
+	PYTHON
+}
+
+# Each has use for all SMs: together they take as long as one after the other.
+sed 's/time_ns: .*/time_ns: [16500000, 1000000]/' "$work/known.yaml" >"$work/whole.yaml"
+
+# turns POLICY GANGS
+turns() {
+	rm -f "$work/enough"
+	cat >"$work/turns.conf" <<-END
+		schema: cotenantd/1
+		policy: $1
+		knowledge: [{name: one, file: $work/whole.yaml}, {name: two, file: $work/whole.yaml}]
+	END
+	start_daemon --config "$work/turns.conf"
+	start one
+	programs=$pid
+	start two
+	programs="$programs $pid"
+	until_true 30 shares_are_equal "$2" 2 || fail "$1: $(cat "$work/json")"
+	touch "$work/enough"
+	for program in $programs; do
+		wait "$program" || fail "$1: a program failed"
+	done
+	stop_daemon
+}
+turns consolidate 1
+mps=$COTENANT_MPS_CONTROL
+COTENANT_MPS_CONTROL=$work/none # they stand alone
+turns rotate 0
+COTENANT_MPS_CONTROL=$mps
 
 # Without the library.
 rm "$work/enough"

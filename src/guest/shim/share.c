@@ -16,7 +16,8 @@
 
 #define SETS	128u
 #define SET_OF	8u
-#define KEPT(m) ((m) << 16) /* above the share; 0: nothing was said */
+#define SAID	0x1000000u	   /* else nothing was said: 0 */
+#define KEPT(m) (SAID | (m) << 16) /* above the share */
 
 _Static_assert(COT_SHARE_QUOTA == (int)COT_PROTO_WORK_QUOTA &&
 		       COT_SHARE_RESERVE == (int)COT_PROTO_WORK_RESERVE &&

@@ -90,6 +90,11 @@ static void by_thread(void **state)
 	expect_said(STREAM(2), COT_PROTO_WORK_RESERVE, 10);
 	assert_int_equal(pthread_create(&thread, NULL, other_thread, NULL), 0);
 	pthread_join(thread, NULL);
+	/* As the program, whatever the thread has said; another stream may get the handle. */
+	assert_int_equal(cotenant_share_stream(STREAM(1), COT_SHARE_PROGRAM, NULL), 0);
+	expect_said(STREAM(1), COT_PROTO_WORK_DEFAULT, 0);
+	cot_shim_share_stream_gone(STREAM(1));
+	expect_said(STREAM(1), COT_PROTO_WORK_RESERVE, 10);
 	assert_int_equal(cotenant_share_thread(COT_SHARE_PROGRAM, NULL), 0);
 	expect_said(STREAM(2), COT_PROTO_WORK_DEFAULT, 0);
 }
