@@ -65,7 +65,8 @@ Time slicing, what a GPU does by itself, or pools: look at `answers p99` and `tr
 
 ## A target beside a training, on the emulated GPU
 
-On a machine with a GPU the same commands go without `--emulate h200`; the programs are then yours. The emulated GPU computes on this machine's
+On a machine with a GPU the same commands go without `--emulate h200`; the programs are then yours, and the service should start first
+([why](how-to/target.md)). The emulated GPU computes on this machine's
 processors, so how long a request takes hangs on what else they do.
 
 END

@@ -34,6 +34,11 @@ bool cot_laius_is_played(const struct cot_laius_report *r, unsigned pair)
 	return !r->quick || pair % 13 == 0;
 }
 
+static bool are_late(uint64_t n_missed, uint64_t n)
+{
+	return !n || n_missed * 100 > n;
+}
+
 bool cot_laius_is_violated(const struct cot_laius_report *r, unsigned setting, unsigned pair,
 			   enum cot_laius_way way)
 {
@@ -44,7 +49,21 @@ bool cot_laius_is_violated(const struct cot_laius_report *r, unsigned setting, u
 		n += r->results[setting].outcomes[seed][pair][way].n;
 		n_missed += r->results[setting].outcomes[seed][pair][way].n_missed;
 	}
-	return !n || n_missed * 100 > n;
+	return are_late(n_missed, n);
+}
+
+/* By the responses of this seed alone. */
+static unsigned count_violated(const struct cot_laius_report *r, unsigned setting, unsigned seed,
+			       enum cot_laius_way way)
+{
+	unsigned pair, n = 0;
+
+	for (pair = 0; pair < COT_LAIUS_PAIRS; pair++) {
+		const struct cot_laius_outcome *o = &r->results[setting].outcomes[seed][pair][way];
+
+		n += cot_laius_is_played(r, pair) && are_late(o->n_missed, o->n);
+	}
+	return n;
 }
 
 static double mean_batch(const struct cot_laius_report *r, unsigned setting, unsigned seed,
@@ -66,10 +85,14 @@ struct cot_laius_mean cot_laius_mean(const struct cot_laius_report *r, unsigned 
 				     enum cot_laius_way way)
 {
 	unsigned n_seeds = cot_laius_settings[setting].n_seeds, seed, pair;
-	struct cot_laius_mean m = {.batch_least = 1e9};
+	struct cot_laius_mean m = {.batch_least = 1e9, .violated_least = COT_LAIUS_PAIRS};
 
 	for (seed = 0; seed < n_seeds; seed++) {
 		double batch = mean_batch(r, setting, seed, way);
+		unsigned n = count_violated(r, setting, seed, way);
+
+		m.violated_least = n < m.violated_least ? n : m.violated_least;
+		m.violated_most = n > m.violated_most ? n : m.violated_most;
 
 		m.batch += batch / n_seeds;
 		m.batch_least = batch < m.batch_least ? batch : m.batch_least;

@@ -76,8 +76,9 @@ extern const struct cot_laius_setting cot_laius_settings[COT_LAIUS_SETTINGS];
 /* What is told of a way: over all pairs that were played. */
 struct cot_laius_mean {
 	unsigned n_pairs, n_violated;
-	double batch, batch_least, batch_most; /* mean over all, least and greatest of the seeds */
-	double p99_worst;		       /* of all pairs and seeds */
+	unsigned violated_least, violated_most; /* by the responses of one seed alone */
+	double batch, batch_least, batch_most;	/* mean over all, least and greatest of the seeds */
+	double p99_worst;			/* of all pairs and seeds */
 };
 
 struct cot_laius_mean cot_laius_mean(const struct cot_laius_report *r, unsigned setting,

@@ -44,12 +44,13 @@ static json_t *setting_of(const struct cot_laius_report *r, unsigned setting)
 	for (way = 0; way < COT_LAIUS_WAYS; way++) {
 		struct cot_laius_mean m = cot_laius_mean(r, setting, (enum cot_laius_way)way);
 
-		(void)json_object_set_new(means, cot_laius_ways[way],
-					  json_pack("{s:i, s:i, s:f, s:f, s:f, s:f}", "pairs",
-						    (int)m.n_pairs, "violated", (int)m.n_violated,
-						    "batch", m.batch, "batch_least", m.batch_least,
-						    "batch_greatest", m.batch_most, "p99_worst",
-						    m.p99_worst));
+		(void)json_object_set_new(
+			means, cot_laius_ways[way],
+			json_pack("{s:i, s:i, s:i, s:i, s:f, s:f, s:f, s:f}", "pairs",
+				  (int)m.n_pairs, "violated", (int)m.n_violated, "violated_least",
+				  (int)m.violated_least, "violated_greatest", (int)m.violated_most,
+				  "batch", m.batch, "batch_least", m.batch_least, "batch_greatest",
+				  m.batch_most, "p99_worst", m.p99_worst));
 	}
 	for (pair = 0; pair < COT_LAIUS_PAIRS; pair++)
 		if (cot_laius_is_played(r, pair))

@@ -34,7 +34,7 @@ static int print_comparison(const struct cot_laius_report *r, FILE *out)
 		if (counts) {
 			cot_table_cell(t, "%.0f of 48", p->value);
 			cot_table_cell(t, "%u of %u", m.n_violated, m.n_pairs);
-			cot_table_text(t, "");
+			cot_table_cell(t, "%u to %u", m.violated_least, m.violated_most);
 			continue;
 		}
 		cot_table_cell(t, "%.1f", p->value);
@@ -75,8 +75,10 @@ static int print_ways(const struct cot_laius_report *r, unsigned setting, FILE *
 		{"batch %", COT_ALIGN_RIGHT},
 		{"least", COT_ALIGN_RIGHT},
 		{"greatest", COT_ALIGN_RIGHT},
+		{"violate, each seed", COT_ALIGN_RIGHT}, /* where there are several */
 	};
-	struct cot_table *t = cot_table_create(columns, COT_ARRAY_LEN(columns));
+	bool several = cot_laius_settings[setting].n_seeds > 1;
+	struct cot_table *t = cot_table_create(columns, COT_ARRAY_LEN(columns) - !several);
 	unsigned way;
 
 	(void)fprintf(out, "\n%s\n\n", cot_laius_settings[setting].name);
@@ -89,6 +91,8 @@ static int print_ways(const struct cot_laius_report *r, unsigned setting, FILE *
 		cot_table_cell(t, "%.1f", 100.0 * m.batch);
 		cot_table_cell(t, "%.1f", 100.0 * m.batch_least);
 		cot_table_cell(t, "%.1f", 100.0 * m.batch_most);
+		if (several)
+			cot_table_cell(t, "%u to %u", m.violated_least, m.violated_most);
 	}
 	return cot_table_print(t, out);
 }

@@ -58,6 +58,10 @@ static void test_violations(void **state)
 	assert_true(cot_laius_is_violated(r, 0, 7, COT_LAIUS_NC));
 	assert_int_equal(cot_laius_mean(r, 0, COT_LAIUS_NC).n_violated, 1);
 	assert_int_equal(cot_laius_mean(r, 0, COT_LAIUS_NB).n_violated, 0);
+	/* Of one seed's 50 responses one late one is too many. */
+	assert_int_equal(cot_laius_mean(r, 0, COT_LAIUS_NC).violated_least, 0);
+	assert_int_equal(cot_laius_mean(r, 0, COT_LAIUS_NC).violated_most, 1);
+	assert_int_equal(cot_laius_mean(r, 0, COT_LAIUS_NB).violated_most, 0);
 	o[0][7][COT_LAIUS_NB].n = o[1][7][COT_LAIUS_NB].n = o[2][7][COT_LAIUS_NB].n = 0;
 	assert_true(cot_laius_is_violated(r, 0, 7, COT_LAIUS_NB)); /* no answer at all */
 	free(r);
