@@ -51,8 +51,10 @@ expect_value batch slice_read_back_us 20
 "$COTENANT" run --required --policy laius -- true 2>"$work/err" || fail "run --policy laius: $(cat "$work/err")"
 works laius || fail "after 'run --policy laius' the policy is $(at_work)"
 says "$work/err" "cotenant run: --policy: programs that stay in the pools where they started: "
+until_true 10 has_programs 2 || fail "true is still there"
 "$COTENANT" run --required --policy pools -- true 2>"$work/err" || fail "run --policy pools: $(cat "$work/err")"
 says_not "$work/err" "--policy"
+until_true 10 has_programs 2 || fail "true is still there"
 expect_value batch slice_read_back_us 20
 
 # The slices are the driver's, the pools go on.
