@@ -38,9 +38,8 @@ static const char *const next_ones[SLO_N_TOPOLOGIES] = {
 static const char *const tries[SLO_N_TOPOLOGIES] = {
 	[SLO_POOLS] = "pools, to try them: nothing is known to keep the target",
 	[SLO_PARTS] = "parts, to try them: nothing is known to keep the target",
-	[SLO_SOLO] = "solo, latency programs outside MPS, to try it: nothing is known to keep the "
-		     "target",
-	[SLO_ROTATE] = "rotate, all outside MPS, to try it: nothing is known to keep the target",
+	[SLO_SOLO] = "solo, to try it: nothing is known to keep the target",
+	[SLO_ROTATE] = "rotate, to try it: nothing is known to keep the target",
 };
 
 static const char *const reasons[SLO_N_WHYS] = {
