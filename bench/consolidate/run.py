@@ -39,6 +39,7 @@ def parse(argv):
     p.add_argument("--only", default="", metavar="SET[,..]", help="these sets, or categories of --list, instead of all")
     p.add_argument("--bin", default=os.path.join(ROOT, "build", "bin"), metavar="DIR",
                    help="folder of cotenant, bench_consolidate and kernels-run")
+    p.add_argument("--commit", metavar="HASH", help="what is measured, where this is not its checkout")
     p.add_argument("--counts", metavar="FILE", help="counts.json of another run: what is in it is not counted again")
     p.add_argument("--emulate", action="store_true", help="try it on the emulated GPU: few blocks, little work")
     p.add_argument("--list", action="store_true", help="list the sets")
@@ -196,7 +197,7 @@ def conclude(bench, names):
     if not rows:
         raise Failed("nothing was measured")
     result = {"schema": "cotenant.bench.consolidate.result/2", "gpu": next(iter(there.values()))["gpu"],
-              "machine": machine, "command": " ".join(sys.argv), "commit": commit(), "sets": rows,
+              "machine": machine, "command": " ".join(sys.argv), "commit": bench.args.commit or commit(), "sets": rows,
               "summary": summarise(rows)}
     write(os.path.join(bench.args.out, "result.json"), json.dumps(result, indent=1) + "\n")
     write(os.path.join(bench.args.out, "table.md"), table(result))

@@ -330,7 +330,6 @@ struct slo_turn {
 /* One of those who wait, or has the turn now: call it for each, then cot_slo_turn_give(). */
 struct slo_turn_choice {
 	struct cot_tenant *next;
-	uint32_t n;
 	bool holder_waits;
 };
 void cot_slo_turn_offer(const struct slo_turn *turn, struct slo_turn_choice *choice,

@@ -99,14 +99,15 @@ static void say_knobs(struct facts *f, const struct cot_policy *p, const struct 
 	tell(f, "because", reasons[c->why]);
 }
 
-/* What batch programs have at a rung, in 1/1000: as measured, else of the SMs, or of the time. */
+/* What batch programs have at a rung, in 1/1000: as measured, else of the SMs, or of the time; 0:
+ * the time is all theirs, and slices decide. */
 static uint64_t share_at(const struct slo_climb *c, uint32_t rung, bool measured)
 {
 	if (measured)
 		return c->rungs[rung].rate;
 	if (c->ladder.topology == SLO_PARTS)
 		return rung * 1000u / c->ladder.top;
-	return rung < SLO_USUAL ? cot_slo_breath_permille(rung) : 0;
+	return rung <= SLO_USUAL ? cot_slo_breath_permille(rung) : 0;
 }
 
 /* What a step would cost batch programs, or give them. */
@@ -115,9 +116,6 @@ static void say_step(struct facts *f, const struct slo_climb *c, const char *nam
 	bool measured = c->rungs[c->rung].rate && c->rungs[rung].rate;
 	uint64_t here = share_at(c, c->rung, measured), there = share_at(c, rung, measured);
 
-	/* The usual slices of pools have no share of the time. */
-	if (!measured && slo_in_turns(c->ladder.topology) && c->rung == SLO_USUAL)
-		here = rung < c->rung ? 1000 : 0;
 	if (!here || !there)
 		return;
 	say(f, name, COT_FACT_PERMILLE, (here > there ? here - there : there - here) * 1000 / here,
@@ -206,7 +204,6 @@ static void say_rate(struct facts *f, const struct cot_policy *p, const struct c
 
 	if (why)
 		tell(f, COT_SAYS_TARGET, why);
-
 	if (t->target.kind == COT_TARGET_RATE)
 		say(f, "promised", COT_FACT_PERMILLE, t->target.amount, "of its rate alone");
 	if (own->best_rate)

@@ -39,7 +39,9 @@ struct group {
 	uint32_t own;		/* of latency programs: where their own begin; 0: they have none */
 	uint32_t n, n_promised; /* those that count and can be placed */
 	uint32_t promised;	/* pieces */
-	uint32_t pace_us;
+	/* Of batch programs inside: a latency program is active, so they are on parts; and they are
+	 * more than their pieces. */
+	bool beside, in_turns;
 	uint64_t weight; /* of the others */
 };
 
@@ -62,7 +64,7 @@ static bool is_of(const struct cot_policy *p, const struct placing *l, const str
 static void place(struct cot_policy *p, const struct group *g, struct cot_tenant *t,
 		  struct cot_part part, uint64_t *wake_ns)
 {
-	part.pace_us = g->pace_us;
+	part.pace_us = g->beside ? PACE_US : 0;
 	cot_holding_place(p, t, part, &slo_of(t)->held_ns, wake_ns);
 }
 
@@ -209,12 +211,11 @@ static void place_group(struct cot_policy *p, const struct placing *l, struct gr
 		return;
 	}
 	count(p, l, g, wake_ns);
-	if (g->pace_us && cot_placing_pieces(l, begin, g->end) < g->n) {
+	g->in_turns = g->beside && cot_placing_pieces(l, begin, g->end) < g->n;
+	if (g->in_turns) {
 		place_in_turns(p, l, g, wake_ns);
 		return;
 	}
-	if (g->inside)
-		g->deal->turn->tenant = 0;
 	apart = (g->cls == COT_CLASS_BATCH || g->own) && g->n > 1 &&
 		cot_placing_pieces(l, begin, g->end) >= g->n;
 	cot_for_each_tenant (t, p)
@@ -281,9 +282,11 @@ void cot_slo_place(struct cot_policy *p, uint32_t gpu, const struct slo_deal *de
 		outside.begin = inside.begin = l.bottom;
 	outside.end = l.limit;
 	inside.end = parts ? inside_end(&l, deal) : l.limit;
-	inside.pace_us = parts ? PACE_US : 0;
+	inside.beside = parts;
 	latency.end = l.apart && l.top ? l.top : l.n_sms;
 	place_group(p, &l, &inside, wake_ns);
+	if (!inside.in_turns)
+		deal->turn->tenant = 0;
 	place_group(p, &l, &outside, wake_ns);
 	place_alone(p, &l, &outside);
 	latency.begin = rest_begin(deal, parts && inside.end < latency.end ? inside.end : 0);

@@ -25,7 +25,6 @@ void cot_slo_turn_offer(const struct slo_turn *turn, struct slo_turn_choice *cho
 	/* Who had nothing to do does not catch up. */
 	if (own->turns < turn->had)
 		own->turns = turn->had;
-	choice->n++;
 	choice->holder_waits |= t->id == turn->tenant;
 	if (!choice->next || own->turns < slo_of(choice->next)->turns)
 		choice->next = t;

@@ -12,7 +12,7 @@
  *   predict.c   what hosts predict of them
  *   ran.c       how long they could use their GPUs
  *   learn.c     what policies learned of them
- *   question.c  what hosts ask policies
+ *   question.c  what hosts ask, and nothing changes
  *   watchdog.c  whether the policy does its work
  */
 #ifndef COT_SCHED_INSIDE_H
@@ -383,6 +383,8 @@ int cot_sched_predict_on_row(struct cot_sched *s, struct sched_tenant *t,
 
 /* Time is about to go on to `now_ns`. */
 void cot_sched_ran_on_time(struct cot_sched *s, uint64_t now_ns);
+struct cot_ran cot_sched_ran_until(const struct cot_sched *s, const struct cot_tenant *t,
+				   uint64_t now_ns);
 
 /* ---- learn.c ---- */
 

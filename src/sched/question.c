@@ -1,4 +1,4 @@
-/* What hosts ask a policy that must change nothing to answer. */
+/* What hosts ask the core, or a policy that must change nothing to answer. */
 #include <string.h>
 
 #include "sched/inside.h"
@@ -86,4 +86,14 @@ unsigned cot_sched_explain(struct cot_sched *s, uint32_t id,
 		n = COT_FACTS_MAX;
 	}
 	return checked(s, ret_facts, n);
+}
+
+bool cot_sched_ran(const struct cot_sched *s, uint32_t id, uint64_t now_ns, struct cot_ran *ret_ran)
+{
+	const struct cot_tenant *t = cot_sched_tenant(s, id);
+
+	if (!t)
+		return false;
+	*ret_ran = cot_sched_ran_until(s, t, now_ns);
+	return true;
 }

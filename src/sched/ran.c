@@ -37,25 +37,12 @@ void cot_sched_ran_on_time(struct cot_sched *s, uint64_t now_ns)
 		add(&((struct sched_tenant *)t)->ran, t, now_ns - s->policy.now_ns);
 }
 
-/* Not by table.c, which needs sched.c, which needs this. */
-static const struct cot_tenant *find(const struct cot_sched *s, uint32_t id)
+struct cot_ran cot_sched_ran_until(const struct cot_sched *s, const struct cot_tenant *t,
+				   uint64_t now_ns)
 {
-	const struct cot_tenant *t;
+	struct cot_ran ran = ((const struct sched_tenant *)t)->ran;
 
-	cot_for_each_tenant (t, &s->policy)
-		if (t->id == id)
-			return t;
-	return NULL;
-}
-
-bool cot_sched_ran(const struct cot_sched *s, uint32_t id, uint64_t now_ns, struct cot_ran *ret_ran)
-{
-	const struct cot_tenant *t = find(s, id);
-
-	if (!t)
-		return false;
-	*ret_ran = ((const struct sched_tenant *)t)->ran;
 	if (now_ns > s->policy.now_ns)
-		add(ret_ran, t, now_ns - s->policy.now_ns);
-	return true;
+		add(&ran, t, now_ns - s->policy.now_ns);
+	return ran;
 }
