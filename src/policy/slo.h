@@ -430,6 +430,7 @@ bool cot_slo_need_is_small(const struct slo_need *need);
 bool cot_slo_need_may_share(const struct slo_need *need);
 /* Adds it to those who need. */
 void cot_slo_need_add(struct slo_need *need, uint32_t target_us, const struct slo_known *known);
+/* Of a need that is not known: that it keeps nothing. */
 struct slo_guess cot_slo_guess(enum slo_topology topology, const struct slo_need *need);
 
 /* What earlier runs found for one of the GPU's latency programs (or `with`, NULL: nobody) beside

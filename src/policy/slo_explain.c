@@ -245,7 +245,7 @@ static void say_other(struct facts *f, const struct cot_policy *p, const struct 
 	learned = cot_slo_home_learned_of_like(p, gpu, best, &need, &r) && r.use <= 1000;
 	tell(f, COT_SAYS_NEXT,
 	     need.known && !guess.keeps && !learned ? tries[best] : next_ones[best]);
-	if (need.known && guess.keeps)
+	if (guess.keeps)
 		say(f, "batch programs would keep", COT_FACT_PERMILLE, guess.rate, "by a guess");
 }
 

@@ -128,9 +128,9 @@ static bool keeps(enum slo_topology topology, const struct slo_need *need)
 	return need->n == 1 && keeps_in_turns(need, SOLO_WAIT_US, SOLO_QUEUE_US);
 }
 
-static struct slo_guess guess_turns(enum slo_topology topology, const struct slo_need *need,
-				    uint32_t slack)
+static struct slo_guess guess_turns(enum slo_topology topology, const struct slo_need *need)
 {
+	uint32_t slack = least((uint64_t)need->target_us * 1000 / need->alone_p99_us, UINT32_MAX);
 	uint64_t cost = (uint64_t)need->load * SLO_SWITCHES_US / 10000, lost;
 
 	if (slack >= SLICES_P99 && cost > SLICES_COST)
@@ -144,7 +144,7 @@ static struct slo_guess guess_turns(enum slo_topology topology, const struct slo
 
 struct slo_guess cot_slo_guess(enum slo_topology topology, const struct slo_need *need)
 {
-	uint32_t slack = least((uint64_t)need->target_us * 1000 / need->alone_p99_us, UINT32_MAX);
-
-	return topology == SLO_PARTS ? guess_parts(need) : guess_turns(topology, need, slack);
+	if (!need->known)
+		return (struct slo_guess){0};
+	return topology == SLO_PARTS ? guess_parts(need) : guess_turns(topology, need);
 }
