@@ -152,6 +152,7 @@ struct profiling {
 	struct cot_knowledge *k;
 	struct cot_progress progress;
 	char why_not[COT_NVML_WHY_MAX]; /* some bandwidth was not measured; "": all was */
+	const char *no_kernels;		/* why some kernels are not known; NULL: all are */
 	uint32_t done;
 	/* p99 to the median, of each figure. */
 	uint32_t n_spreads, spreads[COT_KNOWN_INPUTS_MAX * COT_KNOWN_QUOTAS_MAX];
@@ -225,6 +226,7 @@ static int walk(struct profiling *p, struct cot_profile_run *run, struct cot_kno
 	uint32_t inputs = p->a->n_sizes ? p->a->n_sizes : 1, n, x;
 	uint32_t sms[COT_KNOWN_QUOTAS_MAX];
 	struct cot_profile_figure f;
+	const char *why;
 	int rc = cot_profile_sizes(&p->a->profile, run, &n, sms, p->k->gpu, err);
 
 	if (rc)
@@ -237,7 +239,11 @@ static int walk(struct profiling *p, struct cot_profile_run *run, struct cot_kno
 		if (rc)
 			return rc;
 		take_figure(p, in, x, &f);
+		if (!cot_profile_kernels_measure(run, x))
+			return cot_error_set(err, -EINTR, "interrupted; nothing was written");
 	}
+	why = cot_profile_kernels_take(run, p->k, in);
+	p->no_kernels = why ? why : p->no_kernels;
 	return 0;
 }
 
@@ -320,12 +326,15 @@ static int write_down(const struct profiling *p, struct cot_outfile *out, const 
 	if (rc || !strcmp(path, "-"))
 		return rc;
 	cot_profile_print_times(k);
+	cot_profile_print_kernels(k);
 	if (k->n_inputs > 1)
 		(void)putchar('\n');
 	(void)cot_profile_print_errors(k);
 	(void)printf("\nWritten to %s. Instructions per cycle are not measured.\n", path);
 	if (p->why_not[0])
 		(void)printf("Nor is bandwidth: %s.\n", p->why_not);
+	if (p->no_kernels)
+		(void)printf("Nor are single kernels: %s.\n", p->no_kernels);
 	return cot_cli_flush(err);
 }
 

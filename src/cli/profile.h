@@ -15,6 +15,7 @@
 #include "knowledge/knowledge.h"
 #include "meter/traffic.h"
 #include "proto/proto.h"
+#include "proto/timed.h"
 
 /* What to measure, and how. */
 struct cot_profile {
@@ -31,6 +32,8 @@ struct cot_profile_run {
 	char name[COT_PROTO_NAME_MAX];
 	struct cot_traffic *traffic; /* NULL: what its GPU's memory moves is not measured */
 	char why_not[COT_NVML_WHY_MAX];
+	struct cot_timed *timed; /* NULL: its kernels are not */
+	int timed_fd;
 };
 
 /* A figure: of requests, or of a launch of a batch program. */
@@ -57,9 +60,26 @@ int cot_profile_sizes(const struct cot_profile *p, struct cot_profile_run *run, 
 int cot_profile_measure(const struct cot_profile *p, struct cot_profile_run *run, uint32_t sms,
 			struct cot_profile_figure *ret, struct cot_error *err);
 
+/* ---- profile_kernels.c: its kernels, one by one ---- */
+
+/* Before it starts; without the mapping it goes without. */
+void cot_profile_kernels_open(struct cot_profile_run *run);
+/* In the child, before the program: where its library finds the mapping. */
+void cot_profile_kernels_name(const struct cot_profile_run *run);
+/* Has launches timed for a moment, on the part of place `x` that the program has now. False:
+ * interrupted. */
+bool cot_profile_kernels_measure(const struct cot_profile_run *run, uint32_t x);
+/* Into k what was measured on all parts: of `in`, or of a batch program with NULL. NULL, or why
+ * nothing of it is known. */
+const char *cot_profile_kernels_take(const struct cot_profile_run *run, struct cot_knowledge *k,
+				     struct cot_known_input *in);
+void cot_profile_kernels_close(struct cot_profile_run *run);
+
 /* ---- what is known now ---- */
 
 void cot_profile_print_times(const struct cot_knowledge *k);
+/* Those of a request that take the most of it, or the longest one; nothing where none is known. */
+void cot_profile_print_kernels(const struct cot_knowledge *k);
 /* -EINVAL: with fewer than two inputs nothing is left to test with. */
 int cot_profile_print_errors(const struct cot_knowledge *k);
 /* Both as cotenant.profile/1, of that file. */

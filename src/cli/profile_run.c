@@ -41,11 +41,12 @@ static void poll_pause(void)
 
 /* ---- the program ---- */
 
-static int become(const struct cot_profile *p, const char *name, char *const argv[])
+static int become(const struct cot_profile *p, const struct cot_profile_run *run,
+		  char *const argv[])
 {
 	const char *cls = cot_class_words[p->cls];
 	const char *own[] = {"cotenant", "run", "--required", "--measure", "--sms", "100%",
-			     "--class",	 cls,	"--name",     name,	   "--",    NULL};
+			     "--class",	 cls,	"--name",     run->name,   "--",    NULL};
 	size_t n = 0, k = 0;
 	char **all;
 
@@ -57,6 +58,7 @@ static int become(const struct cot_profile *p, const char *name, char *const arg
 	for (; own[n]; n++)
 		all[n] = (char *)(uintptr_t)own[n];
 	memcpy(all + n, argv, k * sizeof(*all));
+	cot_profile_kernels_name(run);
 	/* It ends with us, even if we are killed. */
 	(void)prctl(PR_SET_PDEATHSIG, SIGTERM);
 	(void)setpgid(0, 0);
@@ -70,12 +72,13 @@ int cot_profile_start(const struct cot_profile *p, char *const argv[], struct co
 	pid_t pid;
 
 	(void)snprintf(ret->name, sizeof(ret->name), "profile-%ld", (long)getpid());
+	cot_profile_kernels_open(ret);
 	(void)fflush(NULL);
 	pid = fork();
 	if (pid < 0)
 		return cot_error_set(err, -errno, "cannot start a process: %s", strerror(errno));
 	if (!pid)
-		_exit(become(p, ret->name, argv));
+		_exit(become(p, ret, argv));
 	(void)setpgid(pid, pid); /* whoever comes first */
 	ret->pid = pid;
 	return 0;
@@ -87,6 +90,7 @@ void cot_profile_stop(struct cot_profile_run *run)
 
 	cot_traffic_close(run->traffic);
 	run->traffic = NULL;
+	cot_profile_kernels_close(run);
 	if (run->pid <= 0)
 		return;
 	(void)kill(-run->pid, SIGTERM);

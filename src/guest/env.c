@@ -135,6 +135,7 @@ static void read_shim(struct cot_settings *s, const char *(*get)(const char *nam
 	s->merge_us = MERGE_US_DEFAULT;
 	if (read_number(s, get("COTENANT_MERGE_US"), MERGE_US_MAX, &x))
 		s->merge_us = (uint32_t)x;
+	read_text(s, get("COTENANT_TIMED"), s->timed, sizeof(s->timed));
 	s->limited = s->quota || (get("COTENANT_SMS") && *get("COTENANT_SMS"));
 	s->parts = s->rewrites || s->merges || is_yes(get("COTENANT_PARTS"));
 	s->shim = (s->parts || s->requests || s->memory_bytes) && !s->disabled && s->socket[0] &&

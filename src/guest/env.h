@@ -7,6 +7,7 @@
 
 #include "guest/log.h"
 #include "proto/proto.h"
+#include "proto/timed.h"
 
 struct cot_settings {
 	bool disabled;
@@ -45,8 +46,9 @@ struct cot_settings {
 	/* Providers of CPU versions of kernels, with colons between; empty: none. Which launches
 	 * are to be there, as in guest/shim/cpu.h; empty: all that can. */
 	char cpu[COT_CPU_LIST_MAX], cpu_upto[COT_CPU_UPTO_MAX];
-	bool cpu_by_policy;   /* ... and while the daemon's policy says so */
-	uint32_t cpu_wait_ms; /* for what comes before a launch there */
+	bool cpu_by_policy;		/* ... and while the daemon's policy says so */
+	uint32_t cpu_wait_ms;		/* for what comes before a launch there */
+	char timed[COT_TIMED_PATH_MAX]; /* where launches are timed; empty: they are not */
 
 	unsigned n_bad; /* variables whose value is not understood: left at their default */
 };

@@ -132,7 +132,8 @@ uint64_t cot_knowledge_out_ns(const struct cot_knowledge *k, uint64_t size);
 
 /*
  * How many SMs a kernel needs to take at most `permille` thousandths longer than on the largest
- * quota; 0: the kernel is not known. Names are compared up to name_max characters.
+ * quota; 0: the kernel is not known. Names are compared up to name_max characters; of several with
+ * that name the one counts that needs the most.
  */
 uint32_t cot_knowledge_need(const struct cot_knowledge *k, const char *kernel, size_t name_max,
 			    uint32_t permille);

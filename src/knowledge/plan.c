@@ -41,6 +41,55 @@ static void finish_query(const struct cot_knowledge *k, uint64_t *query_ns)
 	cot_quota_repair(query_ns, k->n_quotas);
 }
 
+/* As the query in the mean, unless that is not known. */
+static int set_equal_bytes(struct cot_knowledge *k, struct cot_known_input *in, uint32_t n)
+{
+	uint64_t *bytes;
+	uint32_t i, x;
+
+	in->plan.task_bytes_per_s = NULL;
+	for (x = 0; x < k->n_quotas; x++)
+		if (!in->bytes_per_s[x])
+			return 0;
+	bytes = new_row(k, n);
+	if (!bytes)
+		return -ENOMEM;
+	for (i = 0; i < n; i++)
+		memcpy(&bytes[(size_t)i * k->n_quotas], in->bytes_per_s,
+		       k->n_quotas * sizeof(*bytes));
+	in->plan.task_bytes_per_s = bytes;
+	return 0;
+}
+
+/* Task i of n, on one quota, so that all of them take as long as the query. What is left beside the
+ * kernels the host takes between them, as long before each of them; where kernels run at the same
+ * time, or were timed with their launches, each has its share of the query. */
+static uint64_t fit(uint64_t task_ns, uint64_t sum_ns, uint64_t query_ns, uint32_t n)
+{
+	if (sum_ns > query_ns)
+		return (uint64_t)((cot_u128)task_ns * query_ns / sum_ns);
+	return task_ns + (query_ns - sum_ns) / n;
+}
+
+static void fit_tasks(const struct cot_knowledge *k, const struct cot_known_input *in,
+		      uint64_t *time)
+{
+	uint32_t i, x;
+
+	for (x = 0; x < k->n_quotas; x++) {
+		uint64_t sum_ns = 0;
+
+		for (i = 0; i < in->n_tasks; i++)
+			sum_ns += time[(size_t)i * k->n_quotas + x];
+		for (i = 0; i < in->n_tasks; i++)
+			time[(size_t)i * k->n_quotas + x] =
+				fit(time[(size_t)i * k->n_quotas + x], sum_ns, in->time_ns[x],
+				    in->n_tasks);
+	}
+	for (i = 0; i < in->n_tasks; i++)
+		cot_quota_repair(&time[(size_t)i * k->n_quotas], k->n_quotas);
+}
+
 /* The kernels of a query, one after the other. */
 static int set_tasks(struct cot_knowledge *k, struct cot_known_input *in)
 {
@@ -58,31 +107,12 @@ static int set_tasks(struct cot_knowledge *k, struct cot_known_input *in)
 			bytes[(size_t)i * k->n_quotas + x] = r->bytes_per_s[x];
 			known = known && r->bytes_per_s[x];
 		}
-		cot_quota_repair(&time[(size_t)i * k->n_quotas], k->n_quotas);
 	}
+	fit_tasks(k, in, time);
 	in->plan.n_tasks = in->n_tasks;
 	in->plan.task_ns = time;
-	in->plan.task_bytes_per_s = known ? bytes : NULL;
-	return 0;
-}
-
-/* Unless that is not known. */
-static int set_equal_bytes(struct cot_knowledge *k, struct cot_known_input *in, uint32_t n)
-{
-	uint64_t *bytes;
-	uint32_t i, x;
-
-	for (x = 0; x < k->n_quotas; x++)
-		if (!in->bytes_per_s[x])
-			return 0;
-	bytes = new_row(k, n);
-	if (!bytes)
-		return -ENOMEM;
-	for (i = 0; i < n; i++)
-		memcpy(&bytes[(size_t)i * k->n_quotas], in->bytes_per_s,
-		       k->n_quotas * sizeof(*bytes));
 	in->plan.task_bytes_per_s = bytes;
-	return 0;
+	return known ? 0 : set_equal_bytes(k, in, in->n_tasks);
 }
 
 /* Where only the number of launches is known, all take equally long, and move as much. */
@@ -225,18 +255,23 @@ uint64_t cot_knowledge_out_ns(const struct cot_knowledge *k, uint64_t size)
 	return i < k->n_inputs ? k->inputs[i]->out_ns : 0;
 }
 
+static uint32_t need_of(const struct cot_knowledge *k, const uint64_t *time_ns, uint32_t permille)
+{
+	uint64_t budget_ns = time_ns[k->n_quotas - 1] * (1000 + permille) / 1000;
+
+	return k->sms[cot_quota_just_enough(time_ns, k->n_quotas, budget_ns)];
+}
+
 uint32_t cot_knowledge_need(const struct cot_knowledge *k, const char *kernel, size_t name_max,
 			    uint32_t permille)
 {
-	const uint64_t *time_ns = NULL;
-	uint64_t budget_ns;
-	uint32_t i;
+	uint32_t i, need = 0, most = 0;
 
-	for (i = 0; i < k->n_kernels && !time_ns; i++)
-		if (!strncmp(k->kernels[i]->name, kernel, name_max))
-			time_ns = k->kernels[i]->rates.time_ns;
-	if (!time_ns)
-		return 0;
-	budget_ns = time_ns[k->n_quotas - 1] * (1000 + permille) / 1000;
-	return k->sms[cot_quota_just_enough(time_ns, k->n_quotas, budget_ns)];
+	for (i = 0; i < k->n_kernels; i++) {
+		if (strncmp(k->kernels[i]->name, kernel, name_max) != 0)
+			continue;
+		need = need_of(k, k->kernels[i]->rates.time_ns, permille);
+		most = need > most ? need : most;
+	}
+	return most;
 }

@@ -22,14 +22,21 @@ says "$work/service" "sms: [12, 68, 132]"
 says "$work/service" "  - size: 8"
 says "$work/service" "  - size: 512"
 says "$work/service" "launches: 2"
+# Of each input the kernel twice: it has another grid, so it is another one where its times are others.
+[ "$(grep -c '^    tasks: \[\([0-9]*\), \1\]$' "$work/service")" = 2 ] || fail "tasks: $(cat "$work/service")"
+says "$work/service" '  - name: "spin"'
+says "$work/out" "KERNEL"
 
-# row N: the times of the N-th input.
+# row N: the times of the N-th input, and behind them of the kernels.
 row() {
 	grep 'time_ns' "$work/service" | sed -n "$1p" | tr -d '[],' | sed 's/.*: //'
 }
 
 # 512 blocks of 2 ms, twice: on 12 SMs, which hold 96 of them, no machine is faster than that.
 row 2 | awk '{ exit !(NF == 3 && $1 > 20000000 && $1 > $3) }' || fail "times: $(row 2)"
+# Half of that is one of the two: the last kernel, which is the second input's, unless both are one.
+grep 'time_ns' "$work/service" | tail -1 | tr -d '[],' | awk '{ exit !(NF == 4 && $2 > 10000000 && $2 > $4) }' ||
+	fail "kernels: $(cat "$work/service")"
 
 "$COTENANT" profile --judge "$work/service" --json >"$work/out" || fail "judge --json: $?"
 python3 - "$work/out" <<'END' || fail "judge --json: $(cat "$work/out")"
@@ -41,6 +48,8 @@ assert len(known["times"]) == 6 and len(known["predictors"]) == 3
 assert known["times"][0]["sms"] == 12 and known["times"][0]["input"] == 8
 assert known["times"][1]["time_ms"] > 20
 assert known["predictors"][0]["error"]["mean"] >= 0
+assert known["kernels"][-1]["name"] == "spin" and known["kernels"][-1]["times"][0]["sms"] == 12
+assert known["kernels"][-1]["times"][0]["time_ms"] > 10
 END
 "$COTENANT" profile --judge "$work/service" --json="$work/service.json" >"$work/again" || fail "judge --json=FILE: $?"
 cmp -s "$work/out" "$work/service.json" || fail "judge --json=FILE: $(cat "$work/service.json")"
@@ -52,6 +61,7 @@ cmp -s "$work/out" "$work/service.json" || fail "judge --json=FILE: $(cat "$work
 says "$work/out" "class: batch"
 says "$work/out" "sms: [16, 132]"
 grep -q '  time_ns: \[[0-9]*, [0-9]*\]' "$work/out" || fail "batch: $(cat "$work/out")"
+grep -q '  kernel_ns: \[[1-9][0-9]*, [1-9][0-9]*\]' "$work/out" || fail "batch: $(cat "$work/out")"
 
 # What the GPU's memory moved is in the file where NVML says it: a quarter of 4917 GB/s; of a request more, as it ran
 # for a part of the time only. Where not, why.

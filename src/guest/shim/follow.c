@@ -2,6 +2,7 @@
 #include "guest/shim/context.h"
 #include "guest/shim/parts.h"
 #include "guest/shim/runtime.h"
+#include "guest/shim/timed.h"
 #include "guest/shim/wait.h"
 
 static bool is_refused_on_part(CUresult result, enum cot_shim_why *ret_why)
@@ -147,12 +148,14 @@ static CUstream begin(struct cot_shim_turn *turn, const struct cot_shim_original
 int cot_shim_part_launch(const struct cot_shim_original *o)
 {
 	uint32_t live = cot_shim_launch_begin(o->config->hStream, o->per_thread, false);
+	struct cot_shim_timed timed;
 	struct cot_shim_turn turn;
 	enum cot_shim_why why;
 	CUstream to;
 	CUresult rc;
 
 	to = begin(&turn, o);
+	cot_shim_timed_begin(&timed, live, &turn, o, 0);
 	if (!cot_shim_turn_part(&turn)) {
 		rc = launch_at(o, to);
 		cot_shim_count_at_home(&turn, o->config->hStream, o->per_thread);
@@ -167,6 +170,7 @@ int cot_shim_part_launch(const struct cot_shim_original *o)
 		else
 			cot_shim_count_followed();
 	}
+	cot_shim_timed_end(&timed, &turn, rc);
 	cot_shim_launch_end(live, &turn, rc);
 	cot_shim_turn_end(&turn);
 	return rc;

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "guest/shim/parts.h"
+#include "guest/shim/timed.h"
 
 #define BUCKETS	  256u
 #define ALL_PARTS UINT32_MAX
@@ -411,6 +412,7 @@ static CUresult launch_at_home(CUgraphExec exec, CUstream stream, bool per_threa
 CUresult cot_shim_graph_launch(CUgraphExec exec, CUstream stream, bool per_thread)
 {
 	uint32_t live = cot_shim_launch_begin(stream, per_thread, true);
+	struct cot_shim_timed timed;
 	struct cot_shim_turn t;
 	struct graph *g;
 	CUstream to;
@@ -421,6 +423,7 @@ CUresult cot_shim_graph_launch(CUgraphExec exec, CUstream stream, bool per_threa
 		cot_shim_count_at_home(&t, stream, per_thread);
 	if (!t.stream)
 		return launch_at_home(exec, stream, per_thread);
+	cot_shim_timed_begin(&timed, live, &t, NULL, (uintptr_t)exec);
 	pthread_mutex_lock(&lock);
 	g = *find(exec);
 	if (g) {
@@ -431,6 +434,7 @@ CUresult cot_shim_graph_launch(CUgraphExec exec, CUstream stream, bool per_threa
 		rc = launch_exec(exec, to, per_thread);
 	}
 	pthread_mutex_unlock(&lock);
+	cot_shim_timed_end(&timed, &t, rc);
 	cot_shim_launch_end(live, &t, rc);
 	cot_shim_turn_end(&t);
 	return rc;

@@ -8,6 +8,7 @@
 #include "guest/shim/cpu.h"
 #include "guest/shim/parts.h"
 #include "guest/shim/runtime.h"
+#include "guest/shim/timed.h"
 #include "guest/shim/wait.h"
 
 /* ---- green contexts ---- */
@@ -184,7 +185,7 @@ static void set_live(uint32_t part)
 
 	for (p = cot_shim_parts_first(); p; p = p->next)
 		if (atomic_load(&p->pace_ns) || atomic_load(&p->hold_until_ns) ||
-		    atomic_load(&cot_shim_queries_on))
+		    atomic_load(&cot_shim_queries_on) || cot_shim_is_timed())
 			live = COT_SHIM_WATCHED;
 	atomic_store(&cot_shim_parts_live, live);
 }
@@ -476,6 +477,7 @@ static void close_one(struct cot_shim_parts *p)
 		cot_shim_pace_set(p, 0);
 		cot_shim_hold_set(p, 0);
 		cot_shim_query_drop(p);
+		cot_shim_timed_drop(p);
 		cot_shim_streams_drop(p);
 		cot_shim_open_drop(p);
 		cot_shim_queued_drop(p);

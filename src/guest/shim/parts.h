@@ -22,6 +22,7 @@
  *     stays.c    kernels that do not follow, and why
  *     waits.c    what a new part must not wait for
  *     queued.c   how long it would wait
+ *     timed.c    how long launches take, of a program that is profiled (timed.h)
  *     entry_stream.c, entry_wait.c, entry_graph.c, entry_launch.c    the entry points
  *
  * Shadows do not wait for the default stream, and it does not wait for them: the driver has no
@@ -340,6 +341,7 @@ bool cot_shim_is_primary(CUcontext context, int device);
 /* One of that context, whichever is current: it can be recorded in no other's streams. NULL: there
  * is no memory for it. */
 CUevent cot_shim_parts_event(const struct cot_shim_parts *p);
+CUevent cot_shim_parts_timed_event(const struct cot_shim_parts *p); /* it says when it passed */
 /* Waits for what is in it: our last resort. Another thread may be recording a graph, which such a
  * wait would spoil. */
 void cot_shim_await_stream(CUstream stream);

@@ -25,7 +25,7 @@ struct cot_shim_parts *cot_shim_parts_current(void)
 	return COT_REAL(cuCtxGetCurrent)(&context) ? NULL : cot_shim_parts_of(context);
 }
 
-CUevent cot_shim_parts_event(const struct cot_shim_parts *p)
+static CUevent make_event(const struct cot_shim_parts *p, unsigned flags)
 {
 	CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
 	CUcontext before = NULL;
@@ -35,12 +35,22 @@ CUevent cot_shim_parts_event(const struct cot_shim_parts *p)
 	if (pushed && COT_REAL(cuCtxPushCurrent_v2)(atomic_load(&p->context)))
 		return NULL;
 	(void)COT_REAL(cuThreadExchangeStreamCaptureMode)(&mode);
-	if (COT_REAL(cuEventCreate)(&event, CU_EVENT_DISABLE_TIMING))
+	if (COT_REAL(cuEventCreate)(&event, flags))
 		event = NULL;
 	(void)COT_REAL(cuThreadExchangeStreamCaptureMode)(&mode);
 	if (pushed)
 		(void)COT_REAL(cuCtxPopCurrent_v2)(&before);
 	return event;
+}
+
+CUevent cot_shim_parts_event(const struct cot_shim_parts *p)
+{
+	return make_event(p, CU_EVENT_DISABLE_TIMING);
+}
+
+CUevent cot_shim_parts_timed_event(const struct cot_shim_parts *p)
+{
+	return make_event(p, 0);
 }
 
 void cot_shim_await_stream(CUstream stream)

@@ -19,6 +19,7 @@
 #include "guest/marks.h"
 #include "guest/shim/parts.h"
 #include "guest/shim/runtime.h"
+#include "guest/shim/timed.h"
 
 #define QUERIES	     COT_PROTO_QUERIES_MAX
 #define EVENTS	     64u /* behind a query's launches, that have not passed */
@@ -228,6 +229,8 @@ static void begin_marked(uint64_t id, uint64_t arrival_ns, uint64_t now_ns)
 {
 	struct query *q;
 
+	if (cot_shim_is_timed())
+		cot_shim_timed_mark();
 	if (!atomic_load(&marks)) {
 		cot_shim_query_burst_over(now_ns); /* the program knows better */
 		atomic_store(&marks, true);
@@ -263,6 +266,8 @@ static void end_marked(uint64_t id, uint64_t now_ns)
 {
 	struct query *q;
 
+	if (cot_shim_is_timed())
+		cot_shim_timed_mark();
 	if (!is_on())
 		return;
 	pthread_mutex_lock(&cot_shim_lock);
@@ -554,7 +559,8 @@ void cot_shim_query_want(void)
 
 	while (g && !g->queries)
 		g = g->next;
-	if (g && !is_on() && cotenant_request_watch && cotenant_request_watch(&watch))
+	if (((g && !is_on()) || cot_shim_is_timed()) && cotenant_request_watch &&
+	    cotenant_request_watch(&watch))
 		atomic_store(&marks, true);
 	if (!g && is_on())
 		close_all();

@@ -9,6 +9,7 @@
 #include "guest/shim/counts.h"
 #include "guest/shim/fork.h"
 #include "guest/shim/parts.h"
+#include "guest/shim/timed.h"
 
 /* Those of libcotenant.so, if that is there: preload/request.c. */
 #define OTHERS __attribute__((weak, visibility("default")))
@@ -46,9 +47,18 @@ static void begin(void)
 	is_over = false;
 }
 
-static bool queries_are_on(void)
+/* Whether somebody wants to know where requests end. */
+static bool is_followed(void)
 {
-	return COT_UNLIKELY(atomic_load_explicit(&cot_shim_queries_on, memory_order_relaxed));
+	return COT_UNLIKELY(atomic_load_explicit(&cot_shim_queries_on, memory_order_relaxed)) ||
+	       cot_shim_is_timed();
+}
+
+static void burst_over(uint64_t now_ns)
+{
+	if (cot_shim_is_timed())
+		cot_shim_timed_burst();
+	cot_shim_query_burst_over(now_ns);
 }
 
 static void end(void)
@@ -59,8 +69,8 @@ static void end(void)
 	pthread_mutex_unlock(&lock);
 	if (COT_UNLIKELY(n) && cotenant_request_unclear)
 		cotenant_request_unclear(n);
-	if (COT_UNLIKELY(n) && queries_are_on())
-		cot_shim_query_burst_over(cot_now_ns());
+	if (COT_UNLIKELY(n) && is_followed())
+		burst_over(cot_now_ns());
 }
 
 /* ---- streams ---- */
@@ -153,8 +163,8 @@ void cot_shim_seen_operation(CUstream stream, bool per_thread, enum cot_burst_ki
 	if (COT_UNLIKELY(lost_input))
 		bursts.lost_input = false;
 	end();
-	if (COT_UNLIKELY(lost_input) && queries_are_on())
-		cot_shim_query_burst_over(now_ns);
+	if (COT_UNLIKELY(lost_input) && is_followed())
+		burst_over(now_ns);
 }
 
 void cot_shim_seen_order(CUstream stream, bool per_thread, CUevent after)
@@ -270,8 +280,8 @@ void cot_shim_seen_covered(const struct cot_shim_wait *wait)
 	if (COT_UNLIKELY(bursts.kept_input))
 		bursts.kept_input = false;
 	end();
-	if (over && queries_are_on())
-		cot_shim_query_burst_over(now_ns);
+	if (over && is_followed())
+		burst_over(now_ns);
 }
 
 bool cot_shim_is_host(CUdeviceptr to)

@@ -54,8 +54,10 @@ static void plans_of_inputs(void **state)
 	/* The spread, and more SMs never take longer. */
 	numbers(p->query_ns, 1350, 750, 750);
 	assert_int_equal(p->n_tasks, 3);
-	numbers(p->task_ns, 300, 200, 190);
-	numbers(p->task_ns + 3, 100, 100, 50);
+	/* 700, 510 and 430 in all, of 900, 500 and 520: the host's time lies between them, or each
+	 * has its share; and more SMs never take longer. */
+	numbers(p->task_ns, 366, 196, 196);
+	numbers(p->task_ns + 3, 166, 107, 80);
 	numbers(p->task_bytes_per_s + 3, 1, 2, 3);
 	numbers(p->task_bytes_per_s + 6, 4, 5, 6);
 	/* Only the number of its launches is known: they are equal. */
@@ -92,6 +94,39 @@ static void queries_that_move(void **state)
 	p = cot_knowledge_plan(k, 0);
 	assert_int_equal(p->sms[1], 10);
 	assert_int_equal(p->task_bytes_per_s[1], 125);
+	cot_knowledge_destroy(k);
+}
+
+/* Of its kernels it is not known. */
+static void queries_that_move_with_kernels(void **state)
+{
+	struct cot_knowledge *k =
+		parse(HEAD "class: latency\nspread_milli: 1000\ninputs:\n  - size: 0\n"
+			   "    time_ns: [800, 400, 300]\n    bytes_per_s: [100, 200, 250]\n"
+			   "    tasks: [0, 0]\nkernels:\n  - name: \"a\"\n"
+			   "    time_ns: [400, 200, 150]\n");
+	const struct cot_plan *p = cot_knowledge_plan(k, 0);
+
+	(void)state;
+	assert_int_equal(p->n_tasks, 2);
+	numbers(p->task_ns, 400, 200, 150);
+	numbers(p->task_bytes_per_s + 3, 100, 200, 250);
+	cot_knowledge_destroy(k);
+}
+
+/* How many SMs a kernel needs, by its name: of two the one that needs more. */
+static void needs(void **state)
+{
+	struct cot_knowledge *k =
+		parse(HEAD "class: latency\ninputs:\n  - size: 0\n    time_ns: [9, 8, 7]\n"
+			   "kernels:\n  - name: \"a\"\n    time_ns: [100, 99, 98]\n"
+			   "  - name: \"a\"\n    time_ns: [400, 200, 190]\n"
+			   "  - name: \"b\"\n    time_ns: [400, 200, 100]\n");
+
+	(void)state;
+	assert_int_equal(cot_knowledge_need(k, "a", 8, 100), 16);
+	assert_int_equal(cot_knowledge_need(k, "b", 8, 100), 32);
+	assert_int_equal(cot_knowledge_need(k, "c", 8, 100), 0);
 	cot_knowledge_destroy(k);
 }
 
@@ -375,7 +410,7 @@ static void plans_between(void **state)
 	assert_int_equal(p->query_ns[2], 1.5 * 533);
 	assert_int_equal(p->task_ns[13 + 2], 533 / 4);
 	p = cot_knowledge_plan(k, 4);
-	assert_int_equal(p->task_ns[2], 233);
+	assert_int_equal(p->task_ns[2], 233 + (633 - 572) / 3);
 	assert_int_equal(p->task_bytes_per_s[4], 5);
 	assert_int_equal(p->task_bytes_per_s[13 + 12], 3);
 	cot_knowledge_destroy(k);
@@ -413,6 +448,8 @@ int main(void)
 		cmocka_unit_test(no_room_between),
 		cmocka_unit_test(plans_of_inputs),
 		cmocka_unit_test(queries_that_move),
+		cmocka_unit_test(needs),
+		cmocka_unit_test(queries_that_move_with_kernels),
 		cmocka_unit_test(sizes_between_few_inputs),
 		cmocka_unit_test(a_program_that_does_not_say_sizes),
 		cmocka_unit_test(batch_programs),

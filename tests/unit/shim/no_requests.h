@@ -5,6 +5,7 @@
 #include "guest/shim/parts.h"
 #include "guest/shim/seen.h"
 #include "guest/shim/share.h"
+#include "not_timed.h"
 #include "test.h"
 
 void cot_shim_seen_operation(CUstream stream, bool per_thread, enum cot_burst_kind kind)
@@ -30,6 +31,10 @@ void cot_shim_seen_forget(void)
 }
 
 void cot_shim_query_forget(void)
+{
+}
+
+void cot_shim_query_want(void)
 {
 }
 

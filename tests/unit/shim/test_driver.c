@@ -171,6 +171,8 @@ void cot_shim_runtime_forget(void)
 	note("runtime;");
 }
 
+pthread_mutex_t cot_shim_lock = PTHREAD_MUTEX_INITIALIZER;
+
 void cot_shim_wait_forget(void)
 {
 	note("wait;");

@@ -3,6 +3,7 @@
  * shared library, so its source is here; the driver and the rest of the shim are played.
  */
 #include "no_merge.h"
+#include "not_timed.h"
 #include "test.h"
 
 #include "guest/shim/follow.c"

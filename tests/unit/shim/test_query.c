@@ -4,6 +4,7 @@
  * test says, on one stream.
  */
 #include "guest/shim/query.c"
+#include "not_timed.h"
 #include "test.h"
 
 #define US	  COT_NS_PER_US
