@@ -44,7 +44,7 @@ _cotenant_options()
 			--pace= --memory= --memory-oversubscribe --p99= --slowdown= --rate= --measure --policy= --solo --required
 			--emulate= --emulate-seed= --emulate-check= $common"
 		;;
-	profile) echo "--class= --sizes= --parts= --requests= --output= --judge= --emulate= --json --progress $common" ;;
+	profile) echo "--class= --sizes= --parts= --requests= --kernel-seconds= --output= --judge= --emulate= --json --progress $common" ;;
 	set) echo "--class= --weight= --slice= --mode= --block= --quota= --reserve= --sms= --pace= --p99= --slowdown= --rate=
 			--json $common" ;;
 	report) echo "--output= --timeline= --json $common" ;;
@@ -159,7 +159,7 @@ _cotenant_program()
 		-* | =) ;;
 		*)
 			[[ ${COMP_WORDS[i - 1]} == = ]] && continue
-			[[ ${COMP_WORDS[i - 1]} == @(-n|-o|--name|--class|--weight|--gpu|--block|--output|--sizes|--parts|--requests|--judge|--emulate?(-seed|-check)) ]] && continue
+			[[ ${COMP_WORDS[i - 1]} == @(-n|-o|--name|--class|--weight|--gpu|--block|--output|--sizes|--parts|--requests|--kernel-seconds|--judge|--emulate?(-seed|-check)) ]] && continue
 			offset=$i
 			return 0
 			;;

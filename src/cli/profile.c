@@ -18,9 +18,11 @@
 #include "text/nearest.h"
 #include "text/number.h"
 
-#define REQUESTS   100u
-#define PATIENCE_S 70u /* the longest window, of a minute, and its margin */
-#define PLACE	   "{}"
+#define REQUESTS      100u
+#define KERNELS_S     2u
+#define KERNELS_S_MAX 60u
+#define PATIENCE_S    70u /* the longest window, of a minute, and its margin */
+#define PLACE	      "{}"
 
 struct arguments {
 	struct cot_profile profile;
@@ -31,7 +33,16 @@ struct arguments {
 	int first; /* index of the program in argv */
 };
 
-enum { KEY_CLASS = 256, KEY_SIZES, KEY_PARTS, KEY_REQUESTS, KEY_JUDGE, KEY_EMULATE, KEY_JSON };
+enum {
+	KEY_CLASS = 256,
+	KEY_SIZES,
+	KEY_PARTS,
+	KEY_REQUESTS,
+	KEY_KERNELS,
+	KEY_JUDGE,
+	KEY_EMULATE,
+	KEY_JSON
+};
 
 static const struct argp_option options[] = {
 	{"output", 'o', "FILE", 0, "Where to write; default: PROGRAM.knowledge", 0},
@@ -42,6 +53,8 @@ static const struct argp_option options[] = {
 	{"parts", KEY_PARTS, "SMS,...", 0, "Sizes of parts; default: all that the GPU has", 0},
 	{"requests", KEY_REQUESTS, "N", 0,
 	 "The least number of requests for a figure; default 100, or what ends in a minute", 0},
+	{"kernel-seconds", KEY_KERNELS, "S", 0,
+	 "Time single kernels for so long on each part, at most 60; default 2; 0: not at all", 0},
 	{"judge", KEY_JUDGE, "FILE", 0,
 	 "Run nothing; show how far predictors are off that learn from this file", 0},
 	{"emulate", KEY_EMULATE, "DEVICE", 0, "Run on an emulated GPU, as cotenant run does", 0},
@@ -119,6 +132,13 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 			argp_error(state, "--requests is '%s'; expected a whole number from 1 on",
 				   arg);
 		a->profile.n_requests = (uint32_t)n;
+		return 0;
+	case KEY_KERNELS:
+		if (!cot_number_u64(arg, &n) || n > KERNELS_S_MAX)
+			argp_error(state,
+				   "--kernel-seconds is '%s'; expected a whole number from 0 to %u",
+				   arg, KERNELS_S_MAX);
+		a->profile.kernels_s = (uint32_t)n;
 		return 0;
 	case KEY_JUDGE:
 		a->judge = arg;
@@ -239,10 +259,10 @@ static int walk(struct profiling *p, struct cot_profile_run *run, struct cot_kno
 		if (rc)
 			return rc;
 		take_figure(p, in, x, &f);
-		if (!cot_profile_kernels_measure(run, x))
+		if (!cot_profile_kernels_measure(run, x, p->a->profile.kernels_s))
 			return cot_error_set(err, -EINTR, "interrupted; nothing was written");
 	}
-	why = cot_profile_kernels_take(run, p->k, in);
+	why = p->a->profile.kernels_s ? cot_profile_kernels_take(run, p->k, in) : NULL;
 	p->no_kernels = why ? why : p->no_kernels;
 	return 0;
 }
@@ -405,6 +425,7 @@ int cot_cmd_profile(int argc, char **argv)
 	};
 	struct arguments a = {.profile = {.cls = COT_CLASS_LATENCY,
 					  .n_requests = REQUESTS,
+					  .kernels_s = KERNELS_S,
 					  .patience_s = PATIENCE_S}};
 	struct cot_error err = {{0}};
 	char path[4096];

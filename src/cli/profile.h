@@ -22,6 +22,7 @@ struct cot_profile {
 	enum cot_class cls;
 	uint32_t n_requests;		    /* the least for a figure */
 	uint32_t patience_s;		    /* for one figure */
+	uint32_t kernels_s;		    /* in which kernels are timed; 0: they are not */
 	uint32_t n_sms;			    /* 0: all sizes of parts that there are */
 	uint32_t sms[COT_KNOWN_QUOTAS_MAX]; /* the smallest first */
 };
@@ -66,9 +67,9 @@ int cot_profile_measure(const struct cot_profile *p, struct cot_profile_run *run
 void cot_profile_kernels_open(struct cot_profile_run *run);
 /* In the child, before the program: where its library finds the mapping. */
 void cot_profile_kernels_name(const struct cot_profile_run *run);
-/* Has launches timed for a moment, on the part of place `x` that the program has now. False:
- * interrupted. */
-bool cot_profile_kernels_measure(const struct cot_profile_run *run, uint32_t x);
+/* Has launches timed for so many seconds at most, on the part of place `x` that the program has
+ * now. False: interrupted. */
+bool cot_profile_kernels_measure(const struct cot_profile_run *run, uint32_t x, uint32_t seconds);
 /* Into k what was measured on all parts: of `in`, or of a batch program with NULL. NULL, or why
  * nothing of it is known. */
 const char *cot_profile_kernels_take(const struct cot_profile_run *run, struct cot_knowledge *k,

@@ -18,10 +18,10 @@
 #include "cli/profile.h"
 #include "knowledge/launches.h"
 
-#define POLL_NS 50000000
-#define POLLS	40u /* of a round: 2 s */
-#define ENOUGH	2048u
-#define LAST	2u /* polls, for launches that were under way */
+#define POLL_NS	  50000000
+#define POLLS_A_S 20u
+#define ENOUGH	  2048u
+#define LAST	  2u /* polls, for launches that were under way */
 
 _Static_assert(COT_KNOWN_QUOTAS_MAX <= COT_TIMED_ROUNDS, "a round for each size of part");
 _Static_assert(COT_TIMED_KERNELS <= COT_KNOWN_KERNELS_MAX, "a file has room for them");
@@ -89,15 +89,16 @@ static bool poll_pause(void)
 	return !cot_cli_interrupted();
 }
 
-bool cot_profile_kernels_measure(const struct cot_profile_run *run, uint32_t x)
+bool cot_profile_kernels_measure(const struct cot_profile_run *run, uint32_t x, uint32_t seconds)
 {
 	bool goes_on = true;
 	uint32_t i;
 
-	if (!run->timed)
+	if (!run->timed || !seconds)
 		return true;
 	atomic_store(&run->timed->on, x + 1);
-	for (i = 0; i < POLLS && goes_on && cot_timed_count(run->timed, x + 1) < ENOUGH; i++)
+	for (i = 0;
+	     i < seconds * POLLS_A_S && goes_on && cot_timed_count(run->timed, x + 1) < ENOUGH; i++)
 		goes_on = poll_pause();
 	atomic_store(&run->timed->on, 0);
 	for (i = 0; i < LAST && goes_on; i++)

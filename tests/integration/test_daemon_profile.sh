@@ -56,7 +56,7 @@ cmp -s "$work/out" "$work/service.json" || fail "judge --json=FILE: $(cat "$work
 [ ! -s "$work/again" ] || fail "judge --json=FILE prints: $(cat "$work/again")"
 
 # A batch program, and all parts that there are are far too many for a test.
-"$COTENANT" profile --class batch --parts 16,132 -o - -- "$PROGS/parts" --seconds 600 >"$work/out" 2>"$work/err" ||
+"$COTENANT" profile --class batch --parts 16,132 --kernel-seconds 1 -o - -- "$PROGS/parts" --seconds 600 >"$work/out" 2>"$work/err" ||
 	fail "profile: $(cat "$work/err")"
 says "$work/out" "class: batch"
 says "$work/out" "sms: [16, 132]"
@@ -73,10 +73,11 @@ COTENANT_NVML=$PROGS/nvml/libnvidia-ml.so.1 "$COTENANT" profile --parts 132 --re
 	"$PROGS/service" --seconds 600 --block-us 2000 >"$work/out" 2>&1 || fail "profile: $(cat "$work/out")"
 sed -n 's/^    bytes_per_s: \[\([0-9]*\)\]$/\1/p' "$work/moves" | awk '{ n++ } $1 < 1229184000000 { n = 9 } END { exit n != 1 }' ||
 	fail "of a request: $(cat "$work/moves")"
-COTENANT_NVML=/nowhere "$COTENANT" profile --parts 132 --requests 5 -o "$work/moves" -- "$PROGS/service" --seconds 600 \
+COTENANT_NVML=/nowhere "$COTENANT" profile --parts 132 --requests 5 --kernel-seconds 0 -o "$work/moves" -- "$PROGS/service" --seconds 600 \
 	--block-us 2000 >"$work/out" 2>&1 || fail "profile: $(cat "$work/out")"
 says "$work/out" "Nor is bandwidth: there is no libnvidia-ml.so.1."
 grep -q bytes_per_s "$work/moves" && fail "made up: $(cat "$work/moves")"
+grep -q "kernels:" "$work/moves" && fail "timed though not asked: $(cat "$work/moves")"
 
 # Who is told to end, or ends, or has no such part, leaves no file.
 none_left() {
