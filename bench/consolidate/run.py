@@ -207,8 +207,9 @@ def conclude(bench, names):
 
 def main(argv):
     args = parse(argv)
-    names = [name for asked in args.only.split(",") for name in CATEGORIES.get(asked, [asked])] if args.only else \
-        list(interleaved())
+    asked = [name for one in args.only.split(",")
+             for name in CATEGORIES.get(one, [one])] if args.only else interleaved()
+    names = list(dict.fromkeys(asked))
     if args.list:
         print("\n".join(f"{category_of(name)}: {name}" for name in names))
         return 0

@@ -1,8 +1,17 @@
 """The sets of kernels that run.py measures."""
+import itertools
 import random
 
-# The patent's: BlackScholes, and md5hash and nn in the places of encryption and search, in 2 to 9 copies. Encryption itself,
-# of 12 KiB, is among the new ones.
+# The patent's four programs, with as many blocks as there; encryption of 12 KiB. In 2 to 9 copies, and mixed: as in its two
+# scenarios, and every two, three and four of them, once and twice each.
+FOUR = ("MonteCarlo/45", "aes/3", "BlackScholes/45", "search/15")
+PATENT_COPIES = [f"{kernel}*{n}" for n in range(2, 10) for kernel in FOUR]
+SCENARIOS = ["MonteCarlo/45+aes/15", "BlackScholes/45+search/15"]
+MIXED = [kinds for n in (2, 3, 4) for kinds in itertools.combinations(FOUR, n)]
+PATENT_MIXED = list(dict.fromkeys([*SCENARIOS, *map("+".join, MIXED),
+                                   *("+".join(f"{kernel}*2" for kernel in kinds) for kinds in MIXED)]))
+# The same before there were Monte Carlo, encryption and search: BlackScholes, and md5hash and nn in the places of encryption
+# and search.
 COPIES = [f"{kernel}/33*{n}" for n in range(2, 10) for kernel in ("md5hash", "BlackScholes", "nn")]
 OTHERS = ["matrixMul/132*3", "vectorAdd/2000*3", "pathfinder/132*3", "myocyte/24*3", "lavaMD/64*3",
           "particlefilter/200*3", "bfs/500*3", "LULESH/123*2", "md5hash/1056*2", "BlackScholes/40000*2",
@@ -62,8 +71,8 @@ DRAWN_AGAIN = ["md5hash/66*2+aes/3*2+nn/2000*4", "md5hash/33+BlackScholes/33+nn/
                "nn/2000+particlefilter/200", "particlefilter/200+nn/33",
                "BlackScholes/33+lavaMD/64+myocyte/24+md5hash/66", "lavaMD/64*2+vectorAdd/20000+nn/33",
                "BlackScholes/2000*2"]
-# The patent's programs, each with few blocks and with many; and eleven kernels.
-PATENTS = ("md5hash/33", "md5hash/66", "BlackScholes/33", "BlackScholes/2000", "nn/33", "nn/2000", "aes/3", "aes/12")
+# What stood for the patent's programs in these lists, each with few blocks and with many; and eleven kernels.
+STAND_INS = ("md5hash/33", "md5hash/66", "BlackScholes/33", "BlackScholes/2000", "nn/33", "nn/2000", "aes/3", "aes/12")
 ELEVEN = ("matrixMul/66", "matrixMul/132", "vectorAdd/2000", "vectorAdd/20000", "pathfinder/132", "myocyte/24", "lavaMD/64",
           "particlefilter/200", "bfs/500", "LULESH/123", "md5hash/66", "nn/2000", "BlackScholes/2000")
 
@@ -78,9 +87,9 @@ def drawn_set(rng, kernels, most_kinds, most):
 
 
 def draw(seed, there):
-    """25 sets of the patent's programs in two to nine copies, 25 of two to four of eleven kernels; none that is there."""
+    """25 sets of the stand-ins in two to nine copies, 25 of two to four of eleven kernels; none that is there."""
     rng, found = random.Random(seed), []
-    for kernels, most_kinds, most in ((PATENTS, 4, 9), (ELEVEN, 4, 4)):
+    for kernels, most_kinds, most in ((STAND_INS, 4, 9), (ELEVEN, 4, 4)):
         end = len(found) + 25
         while len(found) < end:
             name = drawn_set(rng, kernels, most_kinds, most)
@@ -93,11 +102,13 @@ def draw(seed, there):
 DRAWN_THIRD = draw(20261130, {*DRAWN, *DRAWN_AGAIN, *COPIES, *OTHERS, *PAIRS, *MORE, *NEW, *NEWEST})
 # Fifty more by another seed, when the ways of a set were measured in turn, three times each, and all of a run in one process.
 DRAWN_FOURTH = draw(20261201, {*DRAWN, *DRAWN_AGAIN, *DRAWN_THIRD, *COPIES, *OTHERS, *PAIRS, *MORE, *NEW, *NEWEST})
-LATER = ("new", "newest", "drawn", "drawn again", "drawn third",
-         "drawn fourth")  # written down before any of them was measured
+LATER = ("new", "newest", "drawn", "drawn again", "drawn third", "drawn fourth", "patent copies",
+         "patent mixed")  # written down before any of them was measured
+# A set that is in two lists counts to the first: some copies of aes/3 were measured before the patent's lists were made.
 CATEGORIES = {"copies": COPIES, "other copies": OTHERS, "pairs": PAIRS,
               "more": MORE, "new": NEW, "newest": NEWEST, "drawn": DRAWN, "drawn again": DRAWN_AGAIN,
-              "drawn third": DRAWN_THIRD, "drawn fourth": DRAWN_FOURTH}
+              "drawn third": DRAWN_THIRD, "drawn fourth": DRAWN_FOURTH,
+              "patent copies": PATENT_COPIES, "patent mixed": PATENT_MIXED}
 
 # What launches cost: a kernel of one block that does nearly nothing.
 SMALLEST = "vectorAdd/1"
@@ -118,6 +129,8 @@ def category_of(name):
 def interleaved():
     """A run that ends early has some of each kind; of the new ones all."""
     left = [list(sets) for category, sets in CATEGORIES.items() if category not in LATER]
+    yield from PATENT_MIXED
+    yield from PATENT_COPIES
     yield from DRAWN_FOURTH
     yield from DRAWN_THIRD
     yield from DRAWN_AGAIN

@@ -14,5 +14,7 @@ struct cot_cpu_kernel {
 
 extern const struct cot_cpu_kernel cot_cpu_black_scholes;
 extern const struct cot_cpu_kernel cot_cpu_aes;
+extern const struct cot_cpu_kernel cot_cpu_monte_carlo;
+extern const struct cot_cpu_kernel cot_cpu_search;
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * CPU versions of kernels in kernels/ (cotenant/cpu.h, `cotenant run --cpu kernels`), for those of
- * the patent's programs that are there: BlackScholes, and encryption with AES.
+ * CPU versions of kernels in kernels/ (cotenant/cpu.h, `cotenant run --cpu kernels`): the patent's
+ * four programs.
  */
 #include <errno.h>
 #include <string.h>
@@ -8,7 +8,12 @@
 #include "base/compiler.h"
 #include "kernels/cpu/kernels.h"
 
-static const struct cot_cpu_kernel *const kernels[] = {&cot_cpu_black_scholes, &cot_cpu_aes};
+static const struct cot_cpu_kernel *const kernels[] = {
+	&cot_cpu_black_scholes,
+	&cot_cpu_aes,
+	&cot_cpu_monte_carlo,
+	&cot_cpu_search,
+};
 
 static int open_kernel(const struct cot_cpu_code *code, void **ret_kernel)
 {

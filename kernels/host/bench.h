@@ -99,8 +99,8 @@ struct cot_bench {
 extern const struct cot_bench *const cot_bench_all[];
 extern const unsigned cot_bench_n_all;
 
-/* Small kernels with what passes have trouble with (kernels/shapes.cu), and the patent's
- * encryption; not of the paper. */
+/* Small kernels with what passes have trouble with (kernels/shapes.cu), and those of the patent's
+ * programs that are not in the paper. */
 extern const struct cot_bench *const cot_bench_shapes[];
 extern const unsigned cot_bench_n_shapes;
 

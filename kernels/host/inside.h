@@ -57,5 +57,7 @@ extern const struct cot_bench cot_bench_myocyte;
 extern const struct cot_bench cot_bench_particle_filter;
 extern const struct cot_bench cot_bench_lulesh;
 extern const struct cot_bench cot_bench_aes;
+extern const struct cot_bench cot_bench_monte_carlo;
+extern const struct cot_bench cot_bench_search;
 
 #endif

@@ -259,5 +259,6 @@ const struct cot_bench *const cot_bench_shapes[] = {
 	&shape_volume.bench,	   &shape_planes.bench,	     &shape_calls.bench,
 	&shape_warp_sum.bench,	   &shape_groups.bench,	     &shape_dynamic_shared.bench,
 	&shape_no_index.bench,	   &shape_local_array.bench, &cot_bench_aes,
+	&cot_bench_monte_carlo,	   &cot_bench_search,
 };
 const unsigned cot_bench_n_shapes = COT_ARRAY_LEN(cot_bench_shapes);

@@ -25,13 +25,15 @@ refused "there is no size 'big'; expected test, small, large or gpu" --size big 
 refused "there is no set" --size test
 
 "$run" --list >"$work/out" || fail "--list failed"
-[ "$(wc -l <"$work/out")" -eq 281 ] || fail "not 281 sets"
+[ "$(wc -l <"$work/out")" -eq 330 ] || fail "not 330 sets"
 says "$work/out" "copies: md5hash/33*9"
+says "$work/out" "patent copies: MonteCarlo/45*9"
+says "$work/out" "patent mixed: MonteCarlo/45+aes/3+BlackScholes/45+search/15"
 
 COTENANT_EMU_DIR=$work/gpu
 export COTENANT_EMU_DIR
 mkdir "$COTENANT_EMU_DIR"
-sets='nn/33*3,nn/20000+vectorAdd/20000,bfs/500+md5hash/66,matrixMul/66+md5hash/33*2,nn/33*3+md5hash/33*2'
+sets='nn/33*3,nn/20000+vectorAdd/20000,bfs/500+md5hash/66,matrixMul/66+md5hash/33*2,nn/33*3+md5hash/33*2,MonteCarlo/45*2,BlackScholes/45+search/15'
 run_it() {
 	"$run" --emulate --bin "$bin" --seconds 0.02 --budget 500 --only "$1" --out "$work/o" >"$work/out" 2>"$work/err" ||
 		fail "run.py: $(cat "$work/err")"
@@ -39,13 +41,13 @@ run_it() {
 run_it 'nn/33*3'
 run_it "$sets"
 grep -qxF -e 'nn/33*3' -e 'vectorAdd/1*4' "$work/err" && fail "what was there was measured again"
-says "$work/out" "of 5 decisions are right"
+says "$work/out" "of 7 decisions are right"
 python3 - "$work/o" <<'PYTHON' || fail "$(cat "$work/o/result.json")"
 import json
 import sys
 result = json.load(open(sys.argv[1] + "/result.json"))
 sets = {row["set"]: row for row in result["sets"]}
-assert len(sets) == 5
+assert len(sets) == 7
 for row in sets.values():
     assert row["right_results"], row
     assert row["apart"]["s"] > 0 and row["streams"]["s"] > 0 and row["cpu_s"] > 0
@@ -55,6 +57,8 @@ assert sets["nn/33*3"]["merged"]["by"] == "batch" and sets["nn/33*3"]["category"
 assert sets["bfs/500+md5hash/66"]["merged"]["by"] == "fuse"
 assert sets["matrixMul/66+md5hash/33*2"]["merged"]["s"] is None
 assert result["summary"]["errors"]["pairs"]["merged"]["n"] == 2
+assert sets["MonteCarlo/45*2"]["merged"]["by"] == "batch" and sets["MonteCarlo/45*2"]["category"] == "patent copies"
+assert sets["BlackScholes/45+search/15"]["merged"]["by"] == "fuse"
 # Each kernel alone, and what launches cost.
 lines = {o["name"]: o for o in map(json.loads, open(sys.argv[1] + "/sets.jsonl")) if "name" in o}
 for name in ("vectorAdd/1*8", "nn/33*1", "bfs/500*1", "matrixMul/66*1"):

@@ -16,7 +16,7 @@ says "$work/out" "kernels-run $version"
 
 expect 0 --list
 for name in nn particlefilter pathfinder myocyte lavaMD matrixMul vectorAdd BlackScholes bfs md5hash LULESH \
-	early_return rounds volume; do
+	early_return rounds volume aes MonteCarlo search; do
 	says "$work/out" "$name "
 done
 

@@ -47,11 +47,11 @@ done
 
 # Each in a process of its own.
 run shapes shapes --pass all --quota 2% --evictions 2 --time-limit 60
-[ "$(grep -c '"pass":"plain".*"right":true' "$work/shapes")" = 12 ] ||
+[ "$(grep -c '"pass":"plain".*"right":true' "$work/shapes")" = 14 ] ||
 	fail "plain: $(cat "$work/shapes")"
-[ "$(grep -c '"pass":"workers","same":true.*"eviction_same":true' "$work/shapes")" = 12 ] ||
+[ "$(grep -c '"pass":"workers","same":true.*"eviction_same":true' "$work/shapes")" = 14 ] ||
 	fail "workers: $(cat "$work/shapes")"
-[ "$(grep -c '"pass":"batch","same":true.*"right":true' "$work/shapes")" = 12 ] ||
+[ "$(grep -c '"pass":"batch","same":true.*"right":true' "$work/shapes")" = 14 ] ||
 	fail "batch: $(cat "$work/shapes")"
 [ "$(grep -c '"gpu":' "$work/shapes")" = 1 ] || fail "the GPU: $(cat "$work/shapes")"
 

@@ -111,11 +111,12 @@ benchmarks() { # LIBRARY NAME...
 	says_not "$work/err" "CPU version did not"
 	says_not "$work/err" "what it uses is not known"
 }
-benchmarks kernels BlackScholes aes
-says "$work/err" "kernel BlackScholesGPU: its CPU version is of 'kernels'"
-says "$work/err" "kernel aes_encrypt: its CPU version is of 'kernels'"
-benchmarks interpreter nn pathfinder vectorAdd BlackScholes matrixMul aes
-for kernel in euclid dynproc_kernel vectorAdd BlackScholesGPU matrixMulCUDA aes_encrypt; do
+benchmarks kernels BlackScholes aes MonteCarlo search
+for kernel in BlackScholesGPU aes_encrypt monte_carlo search_texts; do
+	says "$work/err" "kernel $kernel: its CPU version is of 'kernels'"
+done
+benchmarks interpreter nn pathfinder vectorAdd BlackScholes matrixMul aes MonteCarlo search
+for kernel in euclid dynproc_kernel vectorAdd BlackScholesGPU matrixMulCUDA aes_encrypt monte_carlo search_texts; do
 	says "$work/err" "kernel $kernel: its CPU version is of 'interpreter'"
 done
 

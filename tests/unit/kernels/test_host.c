@@ -8,6 +8,7 @@
 #include "kernels/exact_math.h"
 #include "kernels/hexahedron.h"
 #include "kernels/host/bench.h"
+#include "kernels/monte_carlo.h"
 #include "test.h"
 
 /* Table 3 of the SMGuard paper; of its larger program it does not say the grid. */
@@ -74,6 +75,78 @@ static void aes_is_the_standards(void **state)
 	cot_aes_encrypt(in.buffers[2].data, in.buffers[3].data, block);
 	assert_memory_equal(block, cipher, sizeof(cipher));
 	cot_bench_destroy(&in);
+}
+
+/* The vectors that the generator's authors give (Random123, kat_vectors). */
+static void random_numbers_are_philox(void **state)
+{
+	static const struct {
+		uint32_t x, y, key, want_x, want_y;
+	} vectors[] = {
+		{0, 0, 0, 0xff1dae59, 0x6cd10df2},
+		{UINT32_MAX, UINT32_MAX, UINT32_MAX, 0x2c3f628b, 0xab4fd7ad},
+		{0x243f6a88, 0x85a308d3, 0x13198a2e, 0xdd7ce038, 0xf62a4c12},
+	};
+	unsigned i;
+
+	(void)state;
+	for (i = 0; i < COT_ARRAY_LEN(vectors); i++) {
+		struct cot_mc_random r = cot_mc_random(vectors[i].x, vectors[i].y, vectors[i].key);
+
+		assert_int_equal(r.x, vectors[i].want_x);
+		assert_int_equal(r.y, vectors[i].want_y);
+	}
+}
+
+static double below(double x)
+{
+	return 0.5 * erfc(-x * sqrt(0.5));
+}
+
+static void normal_numbers_have_their_distribution(void **state)
+{
+	uint32_t i;
+
+	(void)state;
+	for (i = 0; i < 1 << 16; i++) {
+		uint32_t bits = i << 16 | 0x8000;
+		double got = below((double)cot_mc_normal(bits));
+
+		assert_true(fabs(got - ((bits >> 9) + 0.5) / 8388608.0) < 1e-6);
+	}
+}
+
+/* The standard deviation of the mean of n prices after so many years; what a call pays has less. */
+static double mean_deviates(const struct cot_mc_option *o, unsigned n)
+{
+	double variance = exp((double)o->volatility * o->volatility * o->years) - 1.0;
+
+	return o->price * exp((double)o->rate * o->years) * sqrt(variance / n);
+}
+
+/* Ten options against the formula of Black and Scholes, by three deviations. */
+static void random_paths_give_the_formulas_value(void **state)
+{
+	const int n_pairs = 512;
+	unsigned option, thread;
+
+	(void)state;
+	for (option = 0; option < 10; option++) {
+		struct cot_mc_option o = {25.0f, 16.0f + (float)option, 0.5f + (float)option, 0.02f,
+					  0.3f};
+		double price = o.price, strike = o.strike, years = o.years, rate = o.rate;
+		double deviation = o.volatility * sqrt(years), sum = 0.0, want, got;
+		double d = (log(price / strike) + rate * years) / deviation;
+
+		for (thread = 0; thread < COT_MC_THREADS; thread++)
+			sum += (double)cot_mc_paths(&o, option, thread, 7, n_pairs);
+		got = (double)cot_mc_value(&o, (float)sum, n_pairs);
+		want = price * below(d + deviation / 2) -
+		       strike * exp(-rate * years) * below(d - deviation / 2);
+		if (fabs(got - want) > 3.0 * mean_deviates(&o, COT_MC_THREADS * 2 * n_pairs))
+			fail_msg("option %u is worth %g by paths, %g by the formula", option, got,
+				 want);
+	}
 }
 
 /* Both lists, one behind the other. */
@@ -381,6 +454,9 @@ int main(void)
 		cmocka_unit_test(grids_are_those_of_the_paper),
 		cmocka_unit_test(names_are_found),
 		cmocka_unit_test(aes_is_the_standards),
+		cmocka_unit_test(random_numbers_are_philox),
+		cmocka_unit_test(normal_numbers_have_their_distribution),
+		cmocka_unit_test(random_paths_give_the_formulas_value),
 		cmocka_unit_test(every_benchmark_has_ptx_with_its_kernels),
 		cmocka_unit_test(a_wrong_result_is_noticed),
 		cmocka_unit_test(equal_seeds_give_equal_inputs),
