@@ -23,7 +23,13 @@ static int fill_in_share(const char *what, const char *text, uint16_t *ret_share
 	return 0;
 }
 
-/* COTENANT_MERGE=always is for the backend, too (docs/backend.md). */
+/* Not where the environment has it: other programs may be meant, since it is inherited, and
+ * COTENANT_MERGE=always is for the backend, too (docs/backend.md). */
+static bool asks_to_merge(const struct cot_run_options *o)
+{
+	return o->merge && !cot_run_is_yes("COTENANT_MERGE");
+}
+
 static int check_backend(const struct cot_run_options *o, const struct cot_msg_register *m,
 			 struct cot_error *err)
 {
@@ -33,7 +39,7 @@ static int check_backend(const struct cot_run_options *o, const struct cot_msg_r
 			"--backend launches on the whole GPU, and --rewrite, --quota, "
 			"--reserve, --sms and --cpu on a part or elsewhere; expected one "
 			"or the other");
-	if (o->merge && !cot_run_is_yes("COTENANT_MERGE"))
+	if (asks_to_merge(o))
 		return cot_error_set(err, -EINVAL,
 				     "--backend makes one launch of those of several programs, and "
 				     "--merge of those of one; expected one or the other");
@@ -41,6 +47,20 @@ static int check_backend(const struct cot_run_options *o, const struct cot_msg_r
 		return cot_error_set(err, -EINVAL,
 				     "a latency program hands no launches over, so --backend is "
 				     "for batch programs only");
+	return 0;
+}
+
+static int check_merge(const struct cot_run_options *o, const struct cot_msg_register *m,
+		       struct cot_error *err)
+{
+	if (o->merge && o->rewrite)
+		return cot_error_set(err, -EINVAL,
+				     "--merge makes launches larger, and --rewrite, --quota, "
+				     "--reserve and --cpu divide them; expected one or the other");
+	if (asks_to_merge(o) && m->class_ == COT_CLASS_LATENCY)
+		return cot_error_set(err, -EINVAL,
+				     "a latency program's launches wait for no others, so --merge "
+				     "is for batch programs only");
 	return 0;
 }
 
@@ -62,10 +82,8 @@ static int fill_in_shares(const struct cot_run_options *o, struct cot_msg_regist
 				   o->pace, COT_PACE_US_MAX);
 	if (!rc && o->backend.name)
 		rc = check_backend(o, m, err);
-	if (!rc && o->merge && o->rewrite)
-		rc = cot_error_set(err, -EINVAL,
-				   "--merge makes launches larger, and --rewrite, --quota, "
-				   "--reserve and --cpu divide them; expected one or the other");
+	if (!rc)
+		rc = check_merge(o, m, err);
 	if (!rc && m->reserve && m->class_ != COT_CLASS_LATENCY)
 		rc = cot_error_set(err, -EINVAL,
 				   "only a latency program may have a reservation; a batch program "
