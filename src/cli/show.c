@@ -336,16 +336,33 @@ static void remark_entity(const json_t *o, const char *prefix, bool *any)
 		(void)printf("%s%s: the target %s\n", prefix, cot_show_text(o, "name"),
 			     cot_show_text(o, "target_effect"));
 	}
-	if (json_is_string(json_object_get(o, "next_start"))) {
-		begin_remark(any);
-		(void)printf("%s%s: at the next start %s\n", prefix, cot_show_text(o, "name"),
-			     cot_show_text(o, "next_start"));
-	}
 	if (json_is_string(json_object_get(o, "part_effect"))) {
 		begin_remark(any);
 		(void)printf("%s%s: %s\n", prefix, cot_show_text(o, "name"),
 			     cot_show_text(o, "part_effect"));
 	}
+}
+
+/* Said once for all programs that have the same, with the first of them. */
+static void remark_next_start(const json_t *tenants, const json_t *o, bool *any)
+{
+	const json_t *next = json_object_get(o, "next_start"), *other;
+	const char *between = "";
+	size_t i;
+
+	if (!json_is_string(next))
+		return;
+	json_array_foreach (tenants, i, other) {
+		if (!json_equal(json_object_get(other, "next_start"), next))
+			continue;
+		if (!*between && other != o)
+			return;
+		if (!*between)
+			begin_remark(any);
+		(void)printf("%s%s", between, cot_show_text(other, "name"));
+		between = ", ";
+	}
+	(void)printf(": at the next start %s\n", json_string_value(next));
 }
 
 /* Where users asked for parts that the daemon could not keep apart. Those of programs that stand
@@ -390,6 +407,7 @@ void cot_show_remarks(const json_t *answer)
 {
 	const json_t *daemon = json_object_get(answer, "daemon");
 	const json_t *fault = json_object_get(daemon, "policy_fault");
+	const json_t *tenants = json_object_get(answer, "tenants");
 	char since[32], retry[32];
 	bool any = false;
 	json_t *o;
@@ -397,9 +415,10 @@ void cot_show_remarks(const json_t *answer)
 
 	json_array_foreach (json_object_get(answer, "pools"), i, o)
 		remark_entity(o, "pool:", &any);
-	json_array_foreach (json_object_get(answer, "tenants"), i, o) {
+	json_array_foreach (tenants, i, o) {
 		remark_entity(o, "", &any);
-		remark_meeting(json_object_get(answer, "tenants"), o, &any);
+		remark_next_start(tenants, o, &any);
+		remark_meeting(tenants, o, &any);
 	}
 	if (!json_is_object(fault))
 		return;

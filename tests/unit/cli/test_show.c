@@ -244,6 +244,29 @@ static void test_ps_of_shares(void **state)
 		"c: at the next start solo, which is better\n");
 }
 
+/* Once for all that have the same. */
+static void test_next_starts(void **state)
+{
+	static const char answer[] =
+		"{" NOTHING ",\"pools\":[],\"tenants\":["
+		"{\"id\":1,\"name\":\"a\",\"gpus\":[],\"next_start\":\"solo\"},"
+		"{\"id\":2,\"name\":\"b\",\"gpus\":[],\"next_start\":\"parts\","
+		"\"target_effect\":\"is kept\"},"
+		"{\"id\":3,\"name\":\"c\",\"gpus\":[],\"next_start\":null},"
+		"{\"id\":4,\"name\":\"d\",\"gpus\":[],\"next_start\":\"solo\"}]}";
+	static int (*const commands[])(int, char **) = {cot_cmd_ps, cot_cmd_stats};
+	unsigned i;
+
+	(void)state;
+	for (i = 0; i < COT_ARRAY_LEN(commands); i++) {
+		assert_int_equal(run(commands[i], NULL, answer), 0);
+		assert_non_null(strstr(printed, "\n\n"
+						"a, d: at the next start solo\n"
+						"b: the target is kept\n"
+						"b: at the next start parts\n"));
+	}
+}
+
 #define TROUBLE(s) "{\"failures\":9,\"seconds\":" s ",\"last_seconds\":3.1,\"reason\":\"because\"}"
 
 #define PART                                                                                \
@@ -704,6 +727,7 @@ int main(void)
 		TEST(80_columns),
 		TEST(ps_of_nothing),
 		TEST(ps_of_shares),
+		TEST(next_starts),
 		TEST(parts),
 		TEST(parts_that_meet),
 		TEST(doctor_of_parts),
