@@ -37,7 +37,7 @@ _cotenant_options()
 	sweep) echo "--set= --seed= --seeds= --threads= --json --csv --report= --progress $common" ;;
 	plan) echo "--gpus= --per-gpu= --margin= --seconds= --seed= --threads= --json --csv --progress $common" ;;
 	list) echo "--json $common" ;;
-	model) echo "--json --concurrent --piecewise --min-gain= --whole --train= --train-with= --yaml= --points --live --scenario= --seed= $common" ;;
+	model) echo "--json --concurrent --piecewise --min-gain= --free-memory= --whole --train= --train-with= --yaml= --points --live --scenario= --seed= $common" ;;
 	ptx) echo "--pass= --kernel= --output= --list --json $common" ;;
 	run)
 		echo "--class= --name= --weight= --gpu= --block= --quota= --reserve= --sms= --rewrite --merge --merge-anew --backend= --cpu= --cpu-kernels= --cpu-by=
@@ -138,7 +138,7 @@ _cotenant_value()
 	--csv) ((equals)) && _cotenant_files '\.csv$' "$2" ;;
 	--timeline) _cotenant_files '\.json(\.gz)?$' "$2" ;;
 	--report) _cotenant_files '\.html$' "$2" ;;
-	--interval | --for | --limit | --filter | --set | --seed | --seeds | --gpus | --per-gpu | --margin | --seconds | --random | --emulate-seed | --threads | --jitter | --sizes | --parts | --requests | --min-gain | --train | --train-with | --scenario) COMPREPLY=() ;;
+	--interval | --for | --limit | --filter | --set | --seed | --seeds | --gpus | --per-gpu | --margin | --seconds | --random | --emulate-seed | --threads | --jitter | --sizes | --parts | --requests | --min-gain | --free-memory | --train | --train-with | --scenario) COMPREPLY=() ;;
 	*) return 1 ;;
 	esac
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/outfile.h"
+#include "base/quantity.h"
 #include "cli/commands.h"
 #include "cli/common.h"
 #include "cli/origin.h"
@@ -25,6 +26,7 @@ enum {
 	KEY_CONCURRENT,
 	KEY_PIECEWISE,
 	KEY_GAIN,
+	KEY_FREE,
 	KEY_WHOLE,
 	KEY_SEED,
 	KEY_TRAIN,
@@ -46,6 +48,9 @@ static const struct argp_option options[] = {
 	 "Share the bandwidth again whenever a block ends, not only once at the start", 0},
 	{"min-gain", KEY_GAIN, "PCT", 0,
 	 "consolidate: together must save more than PCT per cent of the energy (default 0)", 0},
+	{"free-memory", KEY_FREE, "SIZE", 0,
+	 "consolidate: so much of the GPU's memory is free now, as in 20GB (default: all of it)",
+	 0},
 	{"whole", KEY_WHOLE, NULL, 0,
 	 "consolidate: judge all instances together as one set, however many there are, and nothing else",
 	 0},
@@ -68,6 +73,7 @@ struct arguments {
 	const char *what, *path, *json, *yaml;
 	struct cot_model_options options;
 	double min_gain_pct;
+	uint64_t free_bytes; /* 0: all of the memory */
 	bool whole;
 	struct cot_model_train_options train;
 	bool points, live;
@@ -140,8 +146,9 @@ static void check(struct argp_state *state, const struct arguments *a)
 		argp_error(state, "no file given; expected %s", input_of(a->what));
 	if (a->json && !strcmp(a->what, "powers"))
 		argp_error(state, "'powers' writes a table; expected no --json");
-	if (a->whole && strcmp(a->what, "consolidate") != 0)
-		argp_error(state, "--whole is for 'consolidate'");
+	if ((a->whole || a->free_bytes) && strcmp(a->what, "consolidate") != 0)
+		argp_error(state, "%s is for 'consolidate'",
+			   a->whole ? "--whole" : "--free-memory");
 	if (a->live && (strcmp(a->what, "check") != 0 || a->points))
 		argp_error(state, "--live is for 'check', without --points");
 	if (a->scenario && (!a->live || a->json))
@@ -176,6 +183,13 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		    a->min_gain_pct > 100)
 			argp_error(state, "--min-gain is '%.40s'; expected a number from 0 to 100",
 				   arg);
+		return 0;
+	case KEY_FREE:
+		if (!cot_quantity_whole(arg, COT_UNIT_B, 1, UINT64_MAX, &a->free_bytes))
+			argp_error(
+				state,
+				"--free-memory is '%.40s'; expected a size such as 20GB or 512MiB",
+				arg);
 		return 0;
 	case KEY_WHOLE:
 		a->whole = true;
@@ -230,6 +244,8 @@ static int show_kernels(const struct arguments *a, const struct cot_origin *orig
 	in.origin.gpu = in.file.gpu_name;
 	in.machine.options = a->options;
 	in.machine.min_gain = a->min_gain_pct / 100;
+	if (a->free_bytes)
+		in.machine.gpu.memory_bytes = (double)a->free_bytes;
 	in.whole = a->whole;
 	if (!power)
 		return cot_model_show_time(&in, a->json, out, err);

@@ -92,7 +92,7 @@ int cot_model_cost_of(const struct cot_model_machine *m, const struct cot_model_
 	return 0;
 }
 
-/* ---- static ---- */
+/* ---- together ---- */
 
 /* Where a kernel takes less energy, which is gpu_j on the GPU. */
 static enum cot_model_where cheaper(const struct cot_model_kernel *k, double gpu_j, double *ret_j)
@@ -192,42 +192,7 @@ int cot_model_judge(const struct cot_model_machine *m, const struct cot_model_ke
 	return 0;
 }
 
-/* ---- runtime ---- */
-
-static bool same(const struct cot_model_kernel *a, const struct cot_model_kernel *b)
-{
-	uint32_t i;
-
-	for (i = 0; i < COT_MODEL_EXTRA_MAX; i++)
-		if (a->extra[i] != b->extra[i])
-			return false;
-	return a->n_blocks == b->n_blocks && a->threads_per_block == b->threads_per_block &&
-	       a->regs_per_block == b->regs_per_block && a->shmem_per_block == b->shmem_per_block &&
-	       a->comp == b->comp && a->uncoal == b->uncoal && a->coal == b->coal &&
-	       a->syncs == b->syncs && a->transactions == b->transactions &&
-	       a->load_bytes == b->load_bytes && a->transfer_bytes == b->transfer_bytes &&
-	       a->memory_bytes == b->memory_bytes && a->launches == b->launches &&
-	       a->call_s == b->call_s && a->alone_s == b->alone_s && a->alone_j == b->alone_j;
-}
-
-bool cot_model_template_matches(const struct cot_model_template *t,
-				const struct cot_model_kernel *kernels, uint32_t n)
-{
-	bool taken[COT_MODEL_MIXED_MAX] = {false};
-	uint32_t i, j;
-
-	if (n != t->n || n > COT_MODEL_MIXED_MAX)
-		return false;
-	for (i = 0; i < n; i++) {
-		for (j = 0; j < n; j++)
-			if (!taken[j] && same(&t->kernels[i], &kernels[j]))
-				break;
-		if (j == n)
-			return false;
-		taken[j] = true;
-	}
-	return true;
-}
+/* ---- alone ---- */
 
 int cot_model_alone(const struct cot_model_machine *m, const struct cot_model_kernel *k,
 		    enum cot_model_where *ret_where, double *ret_energy_j)
@@ -265,31 +230,5 @@ int cot_model_cpu_up_to(const struct cot_model_machine *m, const struct cot_mode
 			break;
 	}
 	*ret_blocks = n - 1;
-	return 0;
-}
-
-int cot_model_arrived(const struct cot_model_machine *m, const struct cot_model_template *templates,
-		      uint32_t n_templates, const struct cot_model_kernel *kernels, uint32_t n,
-		      double free_bytes, enum cot_model_where *ret_where)
-{
-	double bytes = 0, energy_j;
-	bool together = false;
-	uint32_t i;
-	int rc;
-
-	if (n < 2 || n > COT_MODEL_MIXED_MAX)
-		return -EINVAL;
-	for (i = 0; i < n; i++)
-		bytes += kernels[i].memory_bytes;
-	for (i = 0; i < n_templates && !together; i++)
-		together = templates[i].consolidate && bytes <= free_bytes &&
-			   cot_model_template_matches(&templates[i], kernels, n);
-	for (i = 0; i < n; i++) {
-		rc = cot_model_alone(m, &kernels[i], &ret_where[i], &energy_j);
-		if (rc)
-			return rc;
-		if (together)
-			ret_where[i] = COT_MODEL_TOGETHER;
-	}
 	return 0;
 }

@@ -1,7 +1,9 @@
 /*
- * Whether kernels should run together: the decision flow of the patent's Fig. 4, in its static form
- * (before a consolidated kernel is written) and its runtime form (requests have arrived). Pure; see
- * model.h.
+ * Whether kernels should run together: the decision flow of the patent's Fig. 4. Its static form
+ * (before a consolidated kernel is written) and its runtime form (requests have arrived) are one
+ * function: at run time the kernels are those that have arrived, and gpu.memory_bytes is what is
+ * free. Judging anew takes about a microsecond, so no verdict is kept with a consolidated kernel.
+ * Pure; see model.h.
  */
 #ifndef COT_MODEL_CONSOLIDATE_H
 #define COT_MODEL_CONSOLIDATE_H
@@ -48,35 +50,14 @@ struct cot_model_verdict {
 	bool consolidate;	 /* all of these, and less than (1 - min_gain) of least_j */
 };
 
-/* The static form. `together` is all 0 where no block fits. -EINVAL: a kernel cannot even run
- * alone, or fewer than two instances. */
+/* `together` is all 0 where no block fits. -EINVAL: a kernel cannot even run alone, or fewer than
+ * two instances. */
 int cot_model_judge(const struct cot_model_machine *m, const struct cot_model_kernel *kernels,
 		    const uint32_t *copies, uint32_t n, struct cot_model_verdict *ret_verdict);
 
-/* ---- runtime ---- */
+/* ---- alone ---- */
 
 enum cot_model_where { COT_MODEL_TOGETHER, COT_MODEL_GPU, COT_MODEL_CPU };
-
-/* The static result for kernels, kept with a consolidated kernel that was built for them. */
-struct cot_model_template {
-	struct cot_model_kernel kernels[COT_MODEL_MIXED_MAX];
-	uint32_t n;
-	bool consolidate;
-};
-
-/* Whether the template was judged for just these kernels, in any order. */
-bool cot_model_template_matches(const struct cot_model_template *t,
-				const struct cot_model_kernel *kernels, uint32_t n);
-
-/*
- * What to do with n kernels (2 to COT_MODEL_MIXED_MAX) that have arrived: together, when a template
- * matches that was found beneficial and their data fit into free_bytes of device memory; else each
- * alone on the GPU or on the CPU, whichever takes less energy (ret_where[i]). A kernel that does
- * not run on the CPU stays on the GPU. -EINVAL as cot_model_judge().
- */
-int cot_model_arrived(const struct cot_model_machine *m, const struct cot_model_template *templates,
-		      uint32_t n_templates, const struct cot_model_kernel *kernels, uint32_t n,
-		      double free_bytes, enum cot_model_where *ret_where);
 
 /* The cheaper place for one kernel. */
 int cot_model_alone(const struct cot_model_machine *m, const struct cot_model_kernel *k,

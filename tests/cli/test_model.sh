@@ -13,6 +13,13 @@ expect 0 model consolidate "$models/consolidation-2.yaml"
 says "$work/out" "together search + blackscholes: 62.5 s"
 expect 0 model consolidate "$models/consolidation-2.yaml" --min-gain 11
 says "$work/out" "no: saves too little"
+# What is free at run time, and not all of the memory, has to hold what a set needs.
+sed 's/^  - name: .*/&\n    memory_bytes: 1e9/' "$models/consolidation-2.yaml" >"$work/memory.yaml"
+expect 0 model consolidate "$work/memory.yaml" --free-memory 2GB
+says "$work/out" "together search + blackscholes: 62.5 s"
+expect 0 model consolidate "$work/memory.yaml" --free-memory 1999999999
+says "$work/out" "no: does not fit"
+says "$work/out" "gpu      search: "
 # Two searches go together, unless the CPU does each for less.
 sed '/name: blackscholes/,$d' "$models/consolidation-2.yaml" >"$work/search.yaml"
 echo "    count: 2" >>"$work/search.yaml"
@@ -194,6 +201,9 @@ wrong "kernels.yaml:1: no JSON" check "$examples/kernels.yaml"
 wrong "nowhere.yaml: cannot open: No such file" time "$work/nowhere.yaml"
 wrong "stdin:1:1: the file is empty" time -
 wrong "--min-gain is '101'" consolidate x --min-gain 101
+wrong "--free-memory is '2gb'; expected a size such as 20GB or 512MiB" consolidate x --free-memory 2gb
+wrong "--free-memory is '0'" consolidate x --free-memory 0
+wrong "--free-memory is for 'consolidate'" power x --free-memory 1GB
 wrong "--whole is for 'consolidate'" time x --whole
 wrong "--train is '0'" train x --train 0
 wrong "--seed is '-1'" train x --seed=-1

@@ -180,54 +180,6 @@ static void test_more_than_the_search_mixes(void **state)
 	near(six.together.energy_j, as_two.together.energy_j, 1e-12);
 }
 
-/* ---- runtime ---- */
-
-static void test_arrived(void **state)
-{
-	struct cot_model_input in = load("models/consolidation-2.yaml");
-	struct cot_model_template t = {.n = 2, .consolidate = true};
-	struct cot_model_kernel swapped[3] = {in.file.kernels[1], in.file.kernels[0],
-					      in.file.kernels[0]};
-	enum cot_model_where where[3];
-
-	(void)state;
-	memcpy(t.kernels, in.file.kernels, 2 * sizeof(t.kernels[0]));
-	assert_int_equal(cot_model_arrived(&in.machine, &t, 1, swapped, 2, 1e9, where), 0);
-	assert_int_equal(where[0], COT_MODEL_TOGETHER);
-	assert_int_equal(where[1], COT_MODEL_TOGETHER);
-	/* Another number of them, changed ones, or a template that does not pay. */
-	assert_int_equal(cot_model_arrived(&in.machine, &t, 1, swapped, 3, 1e9, where), 0);
-	assert_int_equal(where[2], COT_MODEL_GPU);
-	assert_false(cot_model_template_matches(&t, swapped, 3));
-	assert_false(cot_model_template_matches(&t, in.file.kernels, 1));
-	assert_true(cot_model_template_matches(&t, in.file.kernels, 2));
-	swapped[0].n_blocks++;
-	assert_false(cot_model_template_matches(&t, swapped, 2));
-	swapped[0] = swapped[1];
-	assert_false(cot_model_template_matches(&t, swapped, 2));
-	t.consolidate = false;
-	assert_int_equal(cot_model_arrived(&in.machine, &t, 1, in.file.kernels, 2, 1e9, where), 0);
-	assert_int_equal(where[0], COT_MODEL_GPU);
-	/* Too little memory: each where it is cheaper. The search takes 19.2 kJ on the GPU. */
-	t.consolidate = true;
-	in.file.kernels[0].memory_bytes = in.file.kernels[1].memory_bytes = 1e9;
-	in.file.kernels[0].cpu_s = 100;
-	in.file.kernels[0].cpu_w = 190;
-	memcpy(t.kernels, in.file.kernels, 2 * sizeof(t.kernels[0]));
-	assert_int_equal(cot_model_arrived(&in.machine, &t, 1, in.file.kernels, 2, 1.9e9, where),
-			 0);
-	assert_int_equal(where[0], COT_MODEL_CPU);
-	assert_int_equal(where[1], COT_MODEL_GPU);
-	assert_int_equal(cot_model_arrived(&in.machine, &t, 1, in.file.kernels, 2, 2e9, where), 0);
-	assert_int_equal(where[0], COT_MODEL_TOGETHER);
-	in.file.kernels[0].cpu_w = 193;
-	assert_int_equal(cot_model_arrived(&in.machine, NULL, 0, in.file.kernels, 2, 2e9, where),
-			 0);
-	assert_int_equal(where[0], COT_MODEL_GPU);
-	assert_int_equal(cot_model_arrived(&in.machine, NULL, 0, in.file.kernels, 1, 2e9, where),
-			 -EINVAL);
-}
-
 /* ---- search ---- */
 
 /* All candidates, each once, against counting all multisets by hand. */
@@ -432,7 +384,6 @@ int main(void)
 		cmocka_unit_test(test_transfers_memory_and_gain),
 		cmocka_unit_test(test_copies),
 		cmocka_unit_test(test_more_than_the_search_mixes),
-		cmocka_unit_test(test_arrived),
 		cmocka_unit_test(test_candidates),
 		cmocka_unit_test(test_plan),
 		cmocka_unit_test(test_cpu_takes_less),
