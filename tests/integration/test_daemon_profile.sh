@@ -55,6 +55,15 @@ END
 cmp -s "$work/out" "$work/service.json" || fail "judge --json=FILE: $(cat "$work/service.json")"
 [ ! -s "$work/again" ] || fail "judge --json=FILE prints: $(cat "$work/again")"
 
+# One that marks its requests, and one whose requests differ.
+"$COTENANT" profile --parts 132 --requests 5 -o "$work/marks" -- "$PROGS/serve" --count 1000000 --tasks 3 >"$work/out" 2>&1 ||
+	fail "profile: $(cat "$work/out")"
+says "$work/marks" "    tasks: [0, 0, 0]"
+"$COTENANT" profile --parts 132 --requests 5 -o "$work/marks" -- "$PROGS/serve" --count 1000000 --sizes 5 >"$work/out" 2>&1 ||
+	fail "profile: $(cat "$work/out")"
+says "$work/out" "Nor are single kernels: no half of its requests run the same"
+grep -q 'tasks:' "$work/marks" && fail "requests that differ: $(cat "$work/marks")"
+
 # A batch program, and all parts that there are are far too many for a test.
 "$COTENANT" profile --class batch --parts 16,132 --kernel-seconds 1 -o - -- "$PROGS/parts" --seconds 600 >"$work/out" 2>"$work/err" ||
 	fail "profile: $(cat "$work/err")"

@@ -8,7 +8,7 @@
 
 #include "proto/timed.h"
 
-#define UNDER_WAY 256u /* launches whose end is not known yet */
+#define UNDER_WAY 1024u /* launches whose end is not known yet */
 
 _Atomic bool cot_shim_timed_on;
 
@@ -102,7 +102,7 @@ static void write_down(struct under_way *u)
 		gap = true;
 		return;
 	}
-	u->launch.ns = (uint64_t)((double)ms * 1e6) + 1;
+	u->launch.ns = ms > 1e-6f ? (uint64_t)((double)ms * 1e6) : 1; /* 0 would be no time */
 	if (gap)
 		u->launch.flags |= COT_TIMED_GAP;
 	gap = !cot_timed_put(page, u->round, &u->launch);
