@@ -15,7 +15,7 @@
 extern void cotenant_request_seen(uint64_t begin_ns, uint64_t end_ns) OTHERS;
 extern void cotenant_request_unclear(uint64_t n) OTHERS;
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct cot_shim_latch lock;
 static struct cot_bursts bursts;
 static uint64_t n_told;		       /* of bursts.n_unclear */
 static bool is_over;		       /* with the lock: a burst has ended */
@@ -41,7 +41,7 @@ static void see(uint64_t begin_ns, uint64_t end_ns)
 
 static void begin(void)
 {
-	pthread_mutex_lock(&lock);
+	cot_shim_latch_take(&lock);
 	bursts.seen = see;
 	is_over = false;
 }
@@ -56,7 +56,7 @@ static void end(void)
 	uint64_t n = bursts.n_unclear - n_told;
 
 	n_told = bursts.n_unclear;
-	pthread_mutex_unlock(&lock);
+	cot_shim_latch_give(&lock);
 	if (COT_UNLIKELY(n) && cotenant_request_unclear)
 		cotenant_request_unclear(n);
 	if (COT_UNLIKELY(n) && queries_are_on())
@@ -332,7 +332,7 @@ void cot_shim_seen_context_gone(CUcontext context)
 
 void cot_shim_seen_forget(void)
 {
-	lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+	cot_shim_latch_give(&lock);
 	memset(&bursts, 0, sizeof(bursts));
 	n_told = 0;
 	atomic_store(&asks_since_ns, 0);

@@ -129,6 +129,20 @@ static void joined(void **state)
 	expect_rest(0);
 }
 
+/* That a stream waits is in it, too, though nothing follows. */
+static void joined_last(void **state)
+{
+	uint64_t begin = put(C);
+
+	(void)state;
+	record(E, C);
+	(void)put(B);
+	order(B, E);
+	(void)put(LEGACY); /* waits for B */
+	expect(1, begin, wait_for(LEGACY));
+	expect_rest(0);
+}
+
 /* Not joined: what is in the other stream is not known to be done. */
 static void not_joined(void **state)
 {
@@ -597,6 +611,7 @@ int main(void)
 		cmocka_unit_test_setup(all_streams_of_a_thread, start),
 		cmocka_unit_test_setup(threads_side_by_side, start),
 		cmocka_unit_test_setup(joined, start),
+		cmocka_unit_test_setup(joined_last, start),
 		cmocka_unit_test_setup(not_joined, start),
 		cmocka_unit_test_setup(joined_too_early, start),
 		cmocka_unit_test_setup(one_after_the_other, start),
