@@ -28,11 +28,17 @@ struct cot_burst_stream *cot_burst_find(struct cot_bursts *b, struct cot_burst_i
 	return NULL;
 }
 
+static uint32_t life_of(const struct cot_burst_stream *s)
+{
+	return atomic_load_explicit(&s->life, memory_order_relaxed);
+}
+
+/* Who sees the new life sees the new name: cot_burst_point(). */
 static void rename_stream(struct cot_burst_stream *s, struct cot_burst_id id)
 {
 	atomic_store_explicit(&s->home, id.home, memory_order_relaxed);
 	atomic_store_explicit(&s->thread, id.thread, memory_order_relaxed);
-	s->life++;
+	atomic_store_explicit(&s->life, life_of(s) + 1, memory_order_release);
 	s->since = s->put = s->covered = 0;
 }
 
@@ -86,6 +92,11 @@ static uint32_t index_of(const struct cot_bursts *b, const struct cot_burst_stre
 }
 
 /* ---- bursts ---- */
+
+static uint64_t last_position(const struct cot_bursts *b)
+{
+	return atomic_load_explicit(&b->position, memory_order_relaxed);
+}
 
 /* They cannot be told apart from what begins now. */
 static void blur(struct cot_bursts *b, struct cot_burst *of)
@@ -153,7 +164,7 @@ static void enter(struct cot_bursts *b, struct cot_burst_stream *s, struct cot_b
 
 	b->busy[n] = index_of(b, s);
 	atomic_store_explicit(&b->n_busy, n + 1, memory_order_relaxed);
-	s->since = b->position;
+	s->since = last_position(b);
 	s->burst = burst;
 	burst->n_streams++;
 }
@@ -211,19 +222,44 @@ static bool has_put_any(const struct cot_burst_stream *s)
 	return cot_burst_has_put(s, COT_BURST_INPUT);
 }
 
-static void take_position(struct cot_bursts *b, struct cot_burst_stream *s)
+/* Who sees it sees that its stream is dirty: cot_burst_point(). */
+static uint64_t next_position(struct cot_bursts *b)
 {
-	if (!has_put_any(s))
-		return;
-	s->put = ++b->position;
-	atomic_store_explicit(&s->dirty, COT_BURST_NONE, memory_order_relaxed);
+	uint64_t next = last_position(b) + 1;
+
+	atomic_store_explicit(&b->position, next, memory_order_release);
+	return next;
 }
 
-struct cot_burst_point cot_burst_point(struct cot_bursts *b, struct cot_burst_stream *s)
+/* What comes next gets another position. */
+static void end_position(struct cot_burst_stream *s)
 {
-	take_position(b, s);
+	if (has_put_any(s))
+		atomic_store_explicit(&s->dirty, COT_BURST_NONE, memory_order_relaxed);
+}
+
+/*
+ * Without a lock. Another stream may get the place meanwhile: who has its life sees its name, too.
+ * What another thread puts in meanwhile may be before the wait or after it, but what has a position
+ * that we see is ended here: so the stream is not dirty any longer when its last position is
+ * covered, unless something has followed. That the position is ended once more while something
+ * follows does no harm.
+ */
+struct cot_burst_point cot_burst_point(struct cot_bursts *b, struct cot_burst_id id)
+{
+	struct cot_burst_stream *s = cot_burst_find(b, id);
+	uint64_t position;
+	uint32_t life;
+
+	if (!s)
+		return (struct cot_burst_point){0};
+	life = atomic_load_explicit(&s->life, memory_order_acquire);
+	if (!cot_burst_is(s, id))
+		return (struct cot_burst_point){0};
+	position = atomic_load_explicit(&b->position, memory_order_acquire);
+	end_position(s);
 	return (struct cot_burst_point){
-		.stream = index_of(b, s), .life = s->life, .position = ++b->position};
+		.stream = index_of(b, s), .life = life, .position = position};
 }
 
 struct cot_burst_point cot_burst_point_of_context(struct cot_bursts *b, uint64_t context)
@@ -232,8 +268,8 @@ struct cot_burst_point cot_burst_point_of_context(struct cot_bursts *b, uint64_t
 
 	for (i = 0; i < b->n_busy; i++)
 		if (b->streams[b->busy[i]].context == context)
-			take_position(b, &b->streams[b->busy[i]]);
-	return (struct cot_burst_point){.position = ++b->position};
+			end_position(&b->streams[b->busy[i]]);
+	return (struct cot_burst_point){.position = last_position(b)};
 }
 
 static struct cot_burst_edge *edge_to(const struct cot_bursts *b, struct cot_burst_stream *from,
@@ -242,7 +278,7 @@ static struct cot_burst_edge *edge_to(const struct cot_bursts *b, struct cot_bur
 	uint32_t i;
 
 	for (i = 0; i < COT_BURST_EDGES && i < from->n_edges; i++)
-		if (from->edges[i].to == index_of(b, to) && from->edges[i].life == to->life)
+		if (from->edges[i].to == index_of(b, to) && from->edges[i].life == life_of(to))
 			return &from->edges[i];
 	return NULL;
 }
@@ -256,14 +292,14 @@ static void add_edge(struct cot_bursts *b, struct cot_burst_stream *from,
 	if (!e)
 		e = &from->edges[from->n_edges++ % COT_BURST_EDGES];
 	*e = (struct cot_burst_edge){
-		.to = index_of(b, to), .life = to->life, .at = ++b->position, .of = of};
+		.to = index_of(b, to), .life = life_of(to), .at = next_position(b), .of = of};
 }
 
 static struct cot_burst_stream *stream_at(struct cot_bursts *b, struct cot_burst_point p)
 {
 	struct cot_burst_stream *s = &b->streams[p.stream];
 
-	return p.life && s->life == p.life ? s : NULL;
+	return p.life && life_of(s) == p.life ? s : NULL;
 }
 
 static void unite(struct cot_bursts *b, struct cot_burst_stream *from, struct cot_burst_stream *to)
@@ -271,7 +307,10 @@ static void unite(struct cot_bursts *b, struct cot_burst_stream *from, struct co
 	if (!to->burst)
 		return;
 	(void)merge(b, from->burst, to->burst);
-	take_position(b, to);
+	/* The wait is in it as well, behind what was put: who waits for that waits for `from`. */
+	if (has_put_any(to))
+		to->put = next_position(b);
+	end_position(to);
 }
 
 void cot_burst_order(struct cot_bursts *b, struct cot_burst_stream *s, struct cot_burst_point after)
@@ -320,7 +359,7 @@ static void order_default(struct cot_bursts *b, struct cot_burst_stream *s)
 
 		if (!is_ordered(s, f))
 			continue;
-		take_position(b, f);
+		end_position(f);
 		add_edge(b, f, s, f->put);
 	}
 }
@@ -382,7 +421,9 @@ void cot_burst_put(struct cot_bursts *b, struct cot_burst_stream *s, uint64_t th
 			enter(b, s, burst);
 	}
 	s->burst->works |= kind == COT_BURST_WORK;
+	/* In this order: cot_burst_point(). */
 	atomic_store_explicit(&s->dirty, (uint8_t)kind, memory_order_relaxed);
+	s->put = next_position(b);
 }
 
 /* ---- events ---- */
@@ -463,7 +504,7 @@ static void cover_before(struct cot_bursts *b)
 				const struct cot_burst_edge *e = &f->edges[k];
 				const struct cot_burst_stream *to = &b->streams[e->to];
 
-				if (to->life == e->life && to->covered >= e->at)
+				if (life_of(to) == e->life && to->covered >= e->at)
 					more |= cover(f, e->of);
 			}
 		}
@@ -513,7 +554,7 @@ static void note_partly(struct cot_bursts *b)
 			continue;
 		s->burst->partly = true;
 		s->burst->touched = false;
-		take_position(b, s);
+		end_position(s);
 	}
 }
 

@@ -19,7 +19,7 @@ static struct cot_shim_latch lock;
 static struct cot_bursts bursts;
 static uint64_t n_told;		       /* of bursts.n_unclear */
 static bool is_over;		       /* with the lock: a burst has ended */
-static uint32_t n_begun;	       /* with the lock: waits */
+static _Atomic uint32_t n_begun;       /* waits */
 static _Atomic uint64_t asks_since_ns; /* a thread asks again and again; 0: none does */
 
 static bool is_on(void)
@@ -178,35 +178,31 @@ void cot_shim_seen_order(CUstream stream, bool per_thread, CUevent after)
  * always the same one of a request that has several. */
 #define TIMED 8u
 
-/* With the lock. */
+/* One that another thread begins at the same time may not count: it is the mixture that matters. */
 static bool is_next_timed(void)
 {
-	return (uint32_t)(n_begun++ * 0x9e3779b1u) < UINT32_MAX / TIMED;
+	uint32_t n = atomic_load_explicit(&n_begun, memory_order_relaxed);
+
+	atomic_store_explicit(&n_begun, n + 1, memory_order_relaxed);
+	return (uint32_t)(n * 0x9e3779b1u) < UINT32_MAX / TIMED;
 }
 
-/* Ends what is done with the lock, and begins the wait. */
 static void begin_wait(struct cot_shim_wait *ret_wait, bool stays)
 {
-	bool is_timed = stays && is_next_timed();
-
-	end();
-	ret_wait->begin_ns = is_timed ? cot_now_ns() : 0;
+	ret_wait->begin_ns = stays && is_next_timed() ? cot_now_ns() : 0;
 }
 
 void cot_shim_seen_stream(struct cot_shim_wait *ret_wait, CUstream stream, bool per_thread,
 			  bool stays)
 {
-	struct cot_burst_stream *s;
 	struct cot_burst_id id;
 
 	if (COT_LIKELY(!is_busy()) || is_captured(stream, per_thread))
 		return;
 	ret_wait->context = 0;
 	id = id_of(stream, per_thread);
-	begin();
-	s = id.home ? cot_burst_find(&bursts, id) : NULL;
-	if (s)
-		ret_wait->point = cot_burst_point(&bursts, s);
+	if (id.home)
+		ret_wait->point = cot_burst_point(&bursts, id);
 	begin_wait(ret_wait, stays);
 }
 
@@ -217,6 +213,7 @@ void cot_shim_seen_context(struct cot_shim_wait *ret_wait, CUcontext context)
 	ret_wait->context = context ? (uintptr_t)context : current();
 	begin();
 	ret_wait->point = cot_burst_point_of_context(&bursts, ret_wait->context);
+	end();
 	begin_wait(ret_wait, true);
 }
 
@@ -227,6 +224,7 @@ void cot_shim_seen_event(struct cot_shim_wait *ret_wait, CUevent event, bool sta
 	ret_wait->context = 0;
 	begin();
 	ret_wait->point = cot_burst_recorded(&bursts, (uintptr_t)event);
+	end();
 	begin_wait(ret_wait, stays);
 }
 
