@@ -5,26 +5,15 @@
 
 #define PROBES 4u
 
-static uint64_t hash(uint64_t x, uint64_t y)
-{
-	return ((x >> 3) + y) * 0x9e3779b97f4a7c15ull >> 32;
-}
-
 /* ---- which streams there are ---- */
 
-static struct cot_burst_stream *place_of(struct cot_bursts *b, struct cot_burst_id id,
-					 unsigned probe)
-{
-	return &b->streams[(hash(id.home, id.thread) + probe) % COT_BURST_STREAMS];
-}
-
-struct cot_burst_stream *cot_burst_find(struct cot_bursts *b, struct cot_burst_id id)
+struct cot_burst_stream *cot_burst_find_further(struct cot_bursts *b, struct cot_burst_id id)
 {
 	unsigned i;
 
-	for (i = 0; i < PROBES; i++)
-		if (cot_burst_is(place_of(b, id, i), id))
-			return place_of(b, id, i);
+	for (i = 1; i < PROBES; i++)
+		if (cot_burst_is(cot_burst_place(b, id, i), id))
+			return cot_burst_place(b, id, i);
 	return NULL;
 }
 
@@ -48,7 +37,7 @@ static struct cot_burst_stream *room_for(struct cot_bursts *b, struct cot_burst_
 	unsigned i;
 
 	for (i = 0; i < PROBES; i++) {
-		struct cot_burst_stream *s = place_of(b, id, i);
+		struct cot_burst_stream *s = cot_burst_place(b, id, i);
 
 		if (!atomic_load(&s->home))
 			return s;
@@ -108,7 +97,7 @@ static void blur(struct cot_bursts *b, struct cot_burst *of)
 
 static struct cot_burst_input *input_of(struct cot_bursts *b, uint64_t thread)
 {
-	return &b->inputs[hash(thread, 0) % COT_BURST_THREADS];
+	return &b->inputs[cot_burst_hash(thread, 0) % COT_BURST_THREADS];
 }
 
 /* What its thread has copied to the GPU just before belongs to it. */
@@ -431,7 +420,7 @@ void cot_burst_put(struct cot_bursts *b, struct cot_burst_stream *s, uint64_t th
 static const struct cot_burst_event *event_at(const struct cot_bursts *b, uint64_t event,
 					      uint64_t handle)
 {
-	uint64_t at = hash(event, 0);
+	uint64_t at = cot_burst_hash(event, 0);
 	unsigned i;
 
 	for (i = 0; i < PROBES; i++)
@@ -456,7 +445,8 @@ void cot_burst_record(struct cot_bursts *b, uint64_t event, struct cot_burst_poi
 	if (!e)
 		e = place_of_event(b, event, 0);
 	if (!e)
-		e = &b->events[(hash(event, 0) + at.position % PROBES) % COT_BURST_EVENTS];
+		e = &b->events[(cot_burst_hash(event, 0) + at.position % PROBES) %
+			       COT_BURST_EVENTS];
 	*e = (struct cot_burst_event){.handle = event, .at = at};
 }
 

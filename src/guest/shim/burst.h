@@ -35,6 +35,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/compiler.h"
+
 #define COT_BURST_STREAMS 256u /* that have something to wait for, at a time */
 #define COT_BURST_EVENTS  1024u
 #define COT_BURST_EDGES	  4u
@@ -110,13 +112,29 @@ struct cot_bursts {
 	struct cot_burst_input inputs[COT_BURST_THREADS];
 };
 
-/* NULL: it is not known. From any thread: the answer may be about a stream that has just come or
- * gone. */
-struct cot_burst_stream *cot_burst_find(struct cot_bursts *b, struct cot_burst_id id);
 static inline bool cot_burst_is(const struct cot_burst_stream *s, struct cot_burst_id id)
 {
 	return atomic_load_explicit(&s->home, memory_order_relaxed) == id.home &&
 	       atomic_load_explicit(&s->thread, memory_order_relaxed) == id.thread;
+}
+static inline uint64_t cot_burst_hash(uint64_t x, uint64_t y)
+{
+	return ((x >> 3) + y) * 0x9e3779b97f4a7c15ull >> 32;
+}
+/* Where it is if it is known, or one of the next places. */
+static inline struct cot_burst_stream *cot_burst_place(struct cot_bursts *b, struct cot_burst_id id,
+						       unsigned probe)
+{
+	return &b->streams[(cot_burst_hash(id.home, id.thread) + probe) % COT_BURST_STREAMS];
+}
+struct cot_burst_stream *cot_burst_find_further(struct cot_bursts *b, struct cot_burst_id id);
+/* NULL: it is not known. From any thread: the answer may be about a stream that has just come or
+ * gone. */
+static inline struct cot_burst_stream *cot_burst_find(struct cot_bursts *b, struct cot_burst_id id)
+{
+	struct cot_burst_stream *s = cot_burst_place(b, id, 0);
+
+	return COT_LIKELY(cot_burst_is(s, id)) ? s : cot_burst_find_further(b, id);
 }
 /* Whether one more operation of this kind changes nothing. */
 static inline bool cot_burst_has_put(const struct cot_burst_stream *s, enum cot_burst_kind kind)

@@ -107,19 +107,28 @@ static struct looks look(CUstream stream, struct cot_burst_id id)
 			      .blocking = !(flags & CU_STREAM_NON_BLOCKING)};
 }
 
-/* With the lock, which it takes; `s` is what was found. NULL: it cannot be known. */
-static struct cot_burst_stream *begin_with(CUstream stream, struct cot_burst_id id,
-					   struct cot_burst_stream *s)
+static struct cot_burst_stream *begin_with_new(CUstream stream, struct cot_burst_id id)
 {
-	struct looks l = s ? (struct looks){.context = s->context} : look(stream, id);
+	struct looks l = look(stream, id);
 
 	begin();
-	if (COT_LIKELY(s && cot_burst_is(s, id)))
-		return s;
 	if (l.context)
 		return cot_burst_get(&bursts, id, l.context, l.blocking);
 	cot_burst_confuse(&bursts);
 	return NULL;
+}
+
+/* With the lock, which it takes; `s` is what was found. NULL: it cannot be known. */
+static struct cot_burst_stream *begin_with(CUstream stream, struct cot_burst_id id,
+					   struct cot_burst_stream *s)
+{
+	if (COT_UNLIKELY(!s))
+		return begin_with_new(stream, id);
+	begin();
+	if (COT_LIKELY(cot_burst_is(s, id)))
+		return s;
+	end();
+	return begin_with_new(stream, id);
 }
 
 /* What a graph that is being recorded gets is not done. */
