@@ -5,34 +5,29 @@
 
 #define PROBES 4u
 
-static uint64_t hash(uint64_t x, uint64_t y)
-{
-	return ((x >> 3) + y) * 0x9e3779b97f4a7c15ull >> 32;
-}
-
 /* ---- which streams there are ---- */
 
-static struct cot_burst_stream *place_of(struct cot_bursts *b, struct cot_burst_id id,
-					 unsigned probe)
-{
-	return &b->streams[(hash(id.home, id.thread) + probe) % COT_BURST_STREAMS];
-}
-
-struct cot_burst_stream *cot_burst_find(struct cot_bursts *b, struct cot_burst_id id)
+struct cot_burst_stream *cot_burst_find_further(struct cot_bursts *b, struct cot_burst_id id)
 {
 	unsigned i;
 
-	for (i = 0; i < PROBES; i++)
-		if (cot_burst_is(place_of(b, id, i), id))
-			return place_of(b, id, i);
+	for (i = 1; i < PROBES; i++)
+		if (cot_burst_is(cot_burst_place(b, id, i), id))
+			return cot_burst_place(b, id, i);
 	return NULL;
 }
 
+static uint32_t life_of(const struct cot_burst_stream *s)
+{
+	return atomic_load_explicit(&s->life, memory_order_relaxed);
+}
+
+/* Who sees the new life sees the new name: cot_burst_point(). */
 static void rename_stream(struct cot_burst_stream *s, struct cot_burst_id id)
 {
 	atomic_store_explicit(&s->home, id.home, memory_order_relaxed);
 	atomic_store_explicit(&s->thread, id.thread, memory_order_relaxed);
-	s->life++;
+	atomic_store_explicit(&s->life, life_of(s) + 1, memory_order_release);
 	s->since = s->put = s->covered = 0;
 }
 
@@ -42,7 +37,7 @@ static struct cot_burst_stream *room_for(struct cot_bursts *b, struct cot_burst_
 	unsigned i;
 
 	for (i = 0; i < PROBES; i++) {
-		struct cot_burst_stream *s = place_of(b, id, i);
+		struct cot_burst_stream *s = cot_burst_place(b, id, i);
 
 		if (!atomic_load(&s->home))
 			return s;
@@ -87,6 +82,11 @@ static uint32_t index_of(const struct cot_bursts *b, const struct cot_burst_stre
 
 /* ---- bursts ---- */
 
+static uint64_t last_position(const struct cot_bursts *b)
+{
+	return atomic_load_explicit(&b->position, memory_order_relaxed);
+}
+
 /* They cannot be told apart from what begins now. */
 static void blur(struct cot_bursts *b, struct cot_burst *of)
 {
@@ -97,7 +97,7 @@ static void blur(struct cot_bursts *b, struct cot_burst *of)
 
 static struct cot_burst_input *input_of(struct cot_bursts *b, uint64_t thread)
 {
-	return &b->inputs[hash(thread, 0) % COT_BURST_THREADS];
+	return &b->inputs[cot_burst_hash(thread, 0) % COT_BURST_THREADS];
 }
 
 /* What its thread has copied to the GPU just before belongs to it. */
@@ -153,7 +153,7 @@ static void enter(struct cot_bursts *b, struct cot_burst_stream *s, struct cot_b
 
 	b->busy[n] = index_of(b, s);
 	atomic_store_explicit(&b->n_busy, n + 1, memory_order_relaxed);
-	s->since = b->position;
+	s->since = last_position(b);
 	s->burst = burst;
 	burst->n_streams++;
 }
@@ -211,19 +211,44 @@ static bool has_put_any(const struct cot_burst_stream *s)
 	return cot_burst_has_put(s, COT_BURST_INPUT);
 }
 
-static void take_position(struct cot_bursts *b, struct cot_burst_stream *s)
+/* Who sees it sees that its stream is dirty: cot_burst_point(). */
+static uint64_t next_position(struct cot_bursts *b)
 {
-	if (!has_put_any(s))
-		return;
-	s->put = ++b->position;
-	atomic_store_explicit(&s->dirty, COT_BURST_NONE, memory_order_relaxed);
+	uint64_t next = last_position(b) + 1;
+
+	atomic_store_explicit(&b->position, next, memory_order_release);
+	return next;
 }
 
-struct cot_burst_point cot_burst_point(struct cot_bursts *b, struct cot_burst_stream *s)
+/* What comes next gets another position. */
+static void end_position(struct cot_burst_stream *s)
 {
-	take_position(b, s);
+	if (has_put_any(s))
+		atomic_store_explicit(&s->dirty, COT_BURST_NONE, memory_order_relaxed);
+}
+
+/*
+ * Without a lock. Another stream may get the place meanwhile: who has its life sees its name, too.
+ * What another thread puts in meanwhile may be before the wait or after it, but what has a position
+ * that we see is ended here: so the stream is not dirty any longer when its last position is
+ * covered, unless something has followed. That the position is ended once more while something
+ * follows does no harm.
+ */
+struct cot_burst_point cot_burst_point(struct cot_bursts *b, struct cot_burst_id id)
+{
+	struct cot_burst_stream *s = cot_burst_find(b, id);
+	uint64_t position;
+	uint32_t life;
+
+	if (!s)
+		return (struct cot_burst_point){0};
+	life = atomic_load_explicit(&s->life, memory_order_acquire);
+	if (!cot_burst_is(s, id))
+		return (struct cot_burst_point){0};
+	position = atomic_load_explicit(&b->position, memory_order_acquire);
+	end_position(s);
 	return (struct cot_burst_point){
-		.stream = index_of(b, s), .life = s->life, .position = ++b->position};
+		.stream = index_of(b, s), .life = life, .position = position};
 }
 
 struct cot_burst_point cot_burst_point_of_context(struct cot_bursts *b, uint64_t context)
@@ -232,8 +257,8 @@ struct cot_burst_point cot_burst_point_of_context(struct cot_bursts *b, uint64_t
 
 	for (i = 0; i < b->n_busy; i++)
 		if (b->streams[b->busy[i]].context == context)
-			take_position(b, &b->streams[b->busy[i]]);
-	return (struct cot_burst_point){.position = ++b->position};
+			end_position(&b->streams[b->busy[i]]);
+	return (struct cot_burst_point){.position = last_position(b)};
 }
 
 static struct cot_burst_edge *edge_to(const struct cot_bursts *b, struct cot_burst_stream *from,
@@ -242,7 +267,7 @@ static struct cot_burst_edge *edge_to(const struct cot_bursts *b, struct cot_bur
 	uint32_t i;
 
 	for (i = 0; i < COT_BURST_EDGES && i < from->n_edges; i++)
-		if (from->edges[i].to == index_of(b, to) && from->edges[i].life == to->life)
+		if (from->edges[i].to == index_of(b, to) && from->edges[i].life == life_of(to))
 			return &from->edges[i];
 	return NULL;
 }
@@ -256,14 +281,14 @@ static void add_edge(struct cot_bursts *b, struct cot_burst_stream *from,
 	if (!e)
 		e = &from->edges[from->n_edges++ % COT_BURST_EDGES];
 	*e = (struct cot_burst_edge){
-		.to = index_of(b, to), .life = to->life, .at = ++b->position, .of = of};
+		.to = index_of(b, to), .life = life_of(to), .at = next_position(b), .of = of};
 }
 
 static struct cot_burst_stream *stream_at(struct cot_bursts *b, struct cot_burst_point p)
 {
 	struct cot_burst_stream *s = &b->streams[p.stream];
 
-	return p.life && s->life == p.life ? s : NULL;
+	return p.life && life_of(s) == p.life ? s : NULL;
 }
 
 static void unite(struct cot_bursts *b, struct cot_burst_stream *from, struct cot_burst_stream *to)
@@ -271,7 +296,10 @@ static void unite(struct cot_bursts *b, struct cot_burst_stream *from, struct co
 	if (!to->burst)
 		return;
 	(void)merge(b, from->burst, to->burst);
-	take_position(b, to);
+	/* The wait is in it as well, behind what was put: who waits for that waits for `from`. */
+	if (has_put_any(to))
+		to->put = next_position(b);
+	end_position(to);
 }
 
 void cot_burst_order(struct cot_bursts *b, struct cot_burst_stream *s, struct cot_burst_point after)
@@ -320,7 +348,7 @@ static void order_default(struct cot_bursts *b, struct cot_burst_stream *s)
 
 		if (!is_ordered(s, f))
 			continue;
-		take_position(b, f);
+		end_position(f);
 		add_edge(b, f, s, f->put);
 	}
 }
@@ -382,7 +410,9 @@ void cot_burst_put(struct cot_bursts *b, struct cot_burst_stream *s, uint64_t th
 			enter(b, s, burst);
 	}
 	s->burst->works |= kind == COT_BURST_WORK;
+	/* In this order: cot_burst_point(). */
 	atomic_store_explicit(&s->dirty, (uint8_t)kind, memory_order_relaxed);
+	s->put = next_position(b);
 }
 
 /* ---- events ---- */
@@ -390,7 +420,7 @@ void cot_burst_put(struct cot_bursts *b, struct cot_burst_stream *s, uint64_t th
 static const struct cot_burst_event *event_at(const struct cot_bursts *b, uint64_t event,
 					      uint64_t handle)
 {
-	uint64_t at = hash(event, 0);
+	uint64_t at = cot_burst_hash(event, 0);
 	unsigned i;
 
 	for (i = 0; i < PROBES; i++)
@@ -415,7 +445,8 @@ void cot_burst_record(struct cot_bursts *b, uint64_t event, struct cot_burst_poi
 	if (!e)
 		e = place_of_event(b, event, 0);
 	if (!e)
-		e = &b->events[(hash(event, 0) + at.position % PROBES) % COT_BURST_EVENTS];
+		e = &b->events[(cot_burst_hash(event, 0) + at.position % PROBES) %
+			       COT_BURST_EVENTS];
 	*e = (struct cot_burst_event){.handle = event, .at = at};
 }
 
@@ -463,7 +494,7 @@ static void cover_before(struct cot_bursts *b)
 				const struct cot_burst_edge *e = &f->edges[k];
 				const struct cot_burst_stream *to = &b->streams[e->to];
 
-				if (to->life == e->life && to->covered >= e->at)
+				if (life_of(to) == e->life && to->covered >= e->at)
 					more |= cover(f, e->of);
 			}
 		}
@@ -513,7 +544,7 @@ static void note_partly(struct cot_bursts *b)
 			continue;
 		s->burst->partly = true;
 		s->burst->touched = false;
-		take_position(b, s);
+		end_position(s);
 	}
 }
 

@@ -21,11 +21,12 @@
  * Where requests overlap so that nobody can tell which operation is of which, nothing is seen;
  * n_unclear counts how often. So each time that is given out is one of the program's.
  *
- * How far a stream has got is a *position*. They are counted for all streams together. Operations
- * lie behind the stream's last position (`dirty`) until a wait or a record begins and gives them
- * one.
+ * How far a stream has got is a *position*. They are counted for all streams together. The first
+ * operation gets the next one, and those that follow have the same (`dirty`) until a wait or a
+ * record begins, which is up to the last position that there is.
  *
- * Pure: no clock, no driver. Not thread-safe, but for cot_burst_find() and what it finds.
+ * Pure: no clock, no driver. Not thread-safe, but for cot_burst_find(), what it finds, and
+ * cot_burst_point().
  */
 #ifndef COT_GUEST_SHIM_BURST_H
 #define COT_GUEST_SHIM_BURST_H
@@ -33,6 +34,8 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
+
+#include "base/compiler.h"
 
 #define COT_BURST_STREAMS 256u /* that have something to wait for, at a time */
 #define COT_BURST_EVENTS  1024u
@@ -73,8 +76,8 @@ struct cot_burst {
 
 struct cot_burst_stream {
 	_Atomic uint64_t home, thread; /* 0, 0: none */
-	_Atomic uint8_t dirty; /* the greatest kind of what was put since the last position */
-	uint32_t life;	       /* another one for each stream that has been here */
+	_Atomic uint8_t dirty; /* the greatest kind of what has the position `put` and may go on */
+	_Atomic uint32_t life; /* another one for each stream that has been here */
 	uint64_t context;
 	bool blocking;
 	uint64_t since, put, covered; /* positions; `since`: of what is not covered */
@@ -95,7 +98,8 @@ struct cot_burst_event {
 };
 
 struct cot_bursts {
-	uint64_t position, n_unclear, n_bursts;
+	_Atomic uint64_t position;
+	uint64_t n_unclear, n_bursts;
 	bool confused;
 	bool kept_input, lost_input; /* since somebody cleared them: for the next one; too old */
 	void (*seen)(uint64_t begin_ns, uint64_t end_ns);
@@ -108,13 +112,29 @@ struct cot_bursts {
 	struct cot_burst_input inputs[COT_BURST_THREADS];
 };
 
-/* NULL: it is not known. From any thread: the answer may be about a stream that has just come or
- * gone. */
-struct cot_burst_stream *cot_burst_find(struct cot_bursts *b, struct cot_burst_id id);
 static inline bool cot_burst_is(const struct cot_burst_stream *s, struct cot_burst_id id)
 {
 	return atomic_load_explicit(&s->home, memory_order_relaxed) == id.home &&
 	       atomic_load_explicit(&s->thread, memory_order_relaxed) == id.thread;
+}
+static inline uint64_t cot_burst_hash(uint64_t x, uint64_t y)
+{
+	return ((x >> 3) + y) * 0x9e3779b97f4a7c15ull >> 32;
+}
+/* Where it is if it is known, or one of the next places. */
+static inline struct cot_burst_stream *cot_burst_place(struct cot_bursts *b, struct cot_burst_id id,
+						       unsigned probe)
+{
+	return &b->streams[(cot_burst_hash(id.home, id.thread) + probe) % COT_BURST_STREAMS];
+}
+struct cot_burst_stream *cot_burst_find_further(struct cot_bursts *b, struct cot_burst_id id);
+/* NULL: it is not known. From any thread: the answer may be about a stream that has just come or
+ * gone. */
+static inline struct cot_burst_stream *cot_burst_find(struct cot_bursts *b, struct cot_burst_id id)
+{
+	struct cot_burst_stream *s = cot_burst_place(b, id, 0);
+
+	return COT_LIKELY(cot_burst_is(s, id)) ? s : cot_burst_find_further(b, id);
 }
 /* Whether one more operation of this kind changes nothing. */
 static inline bool cot_burst_has_put(const struct cot_burst_stream *s, enum cot_burst_kind kind)
@@ -134,8 +154,8 @@ void cot_burst_drop_context(struct cot_bursts *b, uint64_t context);
 
 void cot_burst_put(struct cot_bursts *b, struct cot_burst_stream *s, uint64_t thread,
 		   enum cot_burst_kind kind, uint64_t now_ns);
-/* What has been put into it until now. */
-struct cot_burst_point cot_burst_point(struct cot_bursts *b, struct cot_burst_stream *s);
+/* What has been put into it until now; position 0: it is not known. From any thread. */
+struct cot_burst_point cot_burst_point(struct cot_bursts *b, struct cot_burst_id id);
 /* What has been put into any stream of the context; its point is of no stream. */
 struct cot_burst_point cot_burst_point_of_context(struct cot_bursts *b, uint64_t context);
 

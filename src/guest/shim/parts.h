@@ -242,7 +242,7 @@ static inline void cot_shim_turn_end(struct cot_shim_turn *t)
 		cot_shim_turn_leave(t);
 }
 
-/* After a turn the stream may move, but what was entered there goes on for a thread that waits. */
+/* While a thread waits for a stream that may move, but where the thread waits goes on. */
 struct cot_shim_stay {
 	struct cot_shim_stream *stream; /* NULL: at home */
 	uint32_t part;

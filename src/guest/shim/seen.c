@@ -16,11 +16,11 @@
 extern void cotenant_request_seen(uint64_t begin_ns, uint64_t end_ns) OTHERS;
 extern void cotenant_request_unclear(uint64_t n) OTHERS;
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct cot_shim_latch lock;
 static struct cot_bursts bursts;
 static uint64_t n_told;		       /* of bursts.n_unclear */
 static bool is_over;		       /* with the lock: a burst has ended */
-static uint32_t n_begun;	       /* with the lock: waits */
+static _Atomic uint32_t n_begun;       /* waits */
 static _Atomic uint64_t asks_since_ns; /* a thread asks again and again; 0: none does */
 
 static bool is_on(void)
@@ -42,7 +42,7 @@ static void see(uint64_t begin_ns, uint64_t end_ns)
 
 static void begin(void)
 {
-	pthread_mutex_lock(&lock);
+	cot_shim_latch_take(&lock);
 	bursts.seen = see;
 	is_over = false;
 }
@@ -66,7 +66,7 @@ static void end(void)
 	uint64_t n = bursts.n_unclear - n_told;
 
 	n_told = bursts.n_unclear;
-	pthread_mutex_unlock(&lock);
+	cot_shim_latch_give(&lock);
 	if (COT_UNLIKELY(n) && cotenant_request_unclear)
 		cotenant_request_unclear(n);
 	if (COT_UNLIKELY(n) && is_followed())
@@ -117,19 +117,28 @@ static struct looks look(CUstream stream, struct cot_burst_id id)
 			      .blocking = !(flags & CU_STREAM_NON_BLOCKING)};
 }
 
-/* With the lock, which it takes; `s` is what was found. NULL: it cannot be known. */
-static struct cot_burst_stream *begin_with(CUstream stream, struct cot_burst_id id,
-					   struct cot_burst_stream *s)
+static struct cot_burst_stream *begin_with_new(CUstream stream, struct cot_burst_id id)
 {
-	struct looks l = s ? (struct looks){.context = s->context} : look(stream, id);
+	struct looks l = look(stream, id);
 
 	begin();
-	if (COT_LIKELY(s && cot_burst_is(s, id)))
-		return s;
 	if (l.context)
 		return cot_burst_get(&bursts, id, l.context, l.blocking);
 	cot_burst_confuse(&bursts);
 	return NULL;
+}
+
+/* With the lock, which it takes; `s` is what was found. NULL: it cannot be known. */
+static struct cot_burst_stream *begin_with(CUstream stream, struct cot_burst_id id,
+					   struct cot_burst_stream *s)
+{
+	if (COT_UNLIKELY(!s))
+		return begin_with_new(stream, id);
+	begin();
+	if (COT_LIKELY(cot_burst_is(s, id)))
+		return s;
+	end();
+	return begin_with_new(stream, id);
 }
 
 /* What a graph that is being recorded gets is not done. */
@@ -188,35 +197,31 @@ void cot_shim_seen_order(CUstream stream, bool per_thread, CUevent after)
  * always the same one of a request that has several. */
 #define TIMED 8u
 
-/* With the lock. */
+/* One that another thread begins at the same time may not count: it is the mixture that matters. */
 static bool is_next_timed(void)
 {
-	return (uint32_t)(n_begun++ * 0x9e3779b1u) < UINT32_MAX / TIMED;
+	uint32_t n = atomic_load_explicit(&n_begun, memory_order_relaxed);
+
+	atomic_store_explicit(&n_begun, n + 1, memory_order_relaxed);
+	return (uint32_t)(n * 0x9e3779b1u) < UINT32_MAX / TIMED;
 }
 
-/* Ends what is done with the lock, and begins the wait. */
 static void begin_wait(struct cot_shim_wait *ret_wait, bool stays)
 {
-	bool is_timed = stays && is_next_timed();
-
-	end();
-	ret_wait->begin_ns = is_timed ? cot_now_ns() : 0;
+	ret_wait->begin_ns = stays && is_next_timed() ? cot_now_ns() : 0;
 }
 
 void cot_shim_seen_stream(struct cot_shim_wait *ret_wait, CUstream stream, bool per_thread,
 			  bool stays)
 {
-	struct cot_burst_stream *s;
 	struct cot_burst_id id;
 
 	if (COT_LIKELY(!is_busy()) || is_captured(stream, per_thread))
 		return;
 	ret_wait->context = 0;
 	id = id_of(stream, per_thread);
-	begin();
-	s = id.home ? cot_burst_find(&bursts, id) : NULL;
-	if (s)
-		ret_wait->point = cot_burst_point(&bursts, s);
+	if (id.home)
+		ret_wait->point = cot_burst_point(&bursts, id);
 	begin_wait(ret_wait, stays);
 }
 
@@ -227,6 +232,7 @@ void cot_shim_seen_context(struct cot_shim_wait *ret_wait, CUcontext context)
 	ret_wait->context = context ? (uintptr_t)context : current();
 	begin();
 	ret_wait->point = cot_burst_point_of_context(&bursts, ret_wait->context);
+	end();
 	begin_wait(ret_wait, true);
 }
 
@@ -237,6 +243,7 @@ void cot_shim_seen_event(struct cot_shim_wait *ret_wait, CUevent event, bool sta
 	ret_wait->context = 0;
 	begin();
 	ret_wait->point = cot_burst_recorded(&bursts, (uintptr_t)event);
+	end();
 	begin_wait(ret_wait, stays);
 }
 
@@ -342,7 +349,7 @@ void cot_shim_seen_context_gone(CUcontext context)
 
 void cot_shim_seen_forget(void)
 {
-	lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+	cot_shim_latch_give(&lock);
 	memset(&bursts, 0, sizeof(bursts));
 	n_told = 0;
 	atomic_store(&asks_since_ns, 0);

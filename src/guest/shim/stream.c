@@ -189,8 +189,6 @@ static void wait_for_default(struct cot_shim_stream *s, CUstream to)
 {
 	uint64_t n = atomic_load(&s->parts->n_default);
 
-	if (atomic_load(&s->seen) >= n)
-		return;
 	/* While a graph is recorded in a blocking stream the default stream must not be touched,
 	 * not by the program either: what is in it can wait. */
 	if (!cot_shim_hold_off_blocking_captures())
@@ -204,14 +202,29 @@ static void wait_for_default(struct cot_shim_stream *s, CUstream to)
 	cot_shim_let_captures();
 }
 
+static bool is_default(const struct cot_shim_stream *s)
+{
+	return s == &s->parts->default_stream;
+}
+
+/* Whether there may be something that it has to wait for before anything else. */
+static bool owes_order(const struct cot_shim_stream *s)
+{
+	const struct cot_shim_parts *p = s->parts;
+
+	if (is_default(s))
+		return atomic_load_explicit(&p->n_blocking, memory_order_relaxed);
+	return s->blocking && atomic_load(&s->seen) < atomic_load(&p->n_default);
+}
+
 static void keep_order(struct cot_shim_stream *s, CUstream to)
 {
-	if (s == &s->parts->default_stream) {
-		if (atomic_load_explicit(&s->parts->n_blocking, memory_order_relaxed))
-			wait_for_blocking(s, to);
-	} else if (s->blocking) {
+	if (!owes_order(s))
+		return;
+	if (is_default(s))
+		wait_for_blocking(s, to);
+	else
 		wait_for_default(s, to);
-	}
 }
 
 /* ---- turns ---- */
@@ -247,6 +260,12 @@ static bool is_capturing(struct cot_shim_stream *s)
 	return false;
 }
 
+static void note_used(struct cot_shim_stream *s)
+{
+	if (!atomic_load_explicit(&s->used, memory_order_relaxed))
+		atomic_store_explicit(&s->used, true, memory_order_relaxed);
+}
+
 enum where { WHERE_IT_IS, HOME, PART };
 
 static CUstream enter(struct cot_shim_turn *t, CUstream stream, bool per_thread, enum where where)
@@ -268,8 +287,7 @@ static CUstream enter(struct cot_shim_turn *t, CUstream stream, bool per_thread,
 		t->strays = !follow(s);
 	if (COT_UNLIKELY(part != now) && where == PART)
 		t->strays = true;
-	if (!atomic_load_explicit(&s->used, memory_order_relaxed))
-		atomic_store_explicit(&s->used, true, memory_order_relaxed);
+	note_used(s);
 	if (must_stay_home(s)) /* it may not have been moved */
 		cot_shim_turn_go_home(t);
 	at = cot_shim_turn_part(t);
@@ -332,11 +350,20 @@ void cot_shim_turn_leave(struct cot_shim_turn *t)
 	t->stream = NULL;
 }
 
-CUstream cot_shim_stay_begin(struct cot_shim_stay *stay, CUstream stream, bool per_thread)
+uint32_t cot_shim_turn_part(const struct cot_shim_turn *t)
+{
+	return t->stream && !t->visit ? atomic_load(&t->stream->at) : 0;
+}
+
+/* ---- stays ---- */
+
+static CUstream stay_by_turn(struct cot_shim_stay *stay, CUstream stream, bool per_thread)
 {
 	struct cot_shim_turn turn;
-	CUstream to = cot_shim_turn_begin_ending(&turn, stream, per_thread);
+	CUstream to = stream;
 
+	if (cot_shim_turn_is_needed(&turn))
+		to = cot_shim_turn_enter(&turn, stream, per_thread);
 	stay->part = cot_shim_turn_part(&turn);
 	stay->stream = stay->part ? turn.stream : NULL;
 	if (stay->stream) /* before the turn ends: clear() */
@@ -345,15 +372,50 @@ CUstream cot_shim_stay_begin(struct cot_shim_stay *stay, CUstream stream, bool p
 	return to;
 }
 
+/*
+ * Who waits puts nothing in: where the stream is where it is to be, and owes nothing, that is no
+ * turn. It may move meanwhile, but its shadow must stay: whoever gives that up first moves the
+ * stream away, and then looks whether somebody stays (clear()). Here it is the other way round. All
+ * four are memory_order_seq_cst: one of the two sees what the other has done.
+ */
+static bool stay_without_turn(struct cot_shim_stay *stay, struct cot_shim_stream *s)
+{
+	uint32_t at = atomic_load(&s->at);
+
+	if (at != atomic_load(&s->parts->now) || must_stay_home(s) || owes_order(s))
+		return false;
+	note_used(s);
+	if (!at)
+		return true;
+	*stay = (struct cot_shim_stay){.stream = s, .part = at};
+	atomic_fetch_add(&s->n_stays[at], 1);
+	if (COT_LIKELY(atomic_load(&s->at) == at))
+		return true;
+	cot_shim_stay_end(stay);
+	stay->stream = NULL;
+	return false;
+}
+
+CUstream cot_shim_stay_begin(struct cot_shim_stay *stay, CUstream stream, bool per_thread)
+{
+	struct cot_shim_stream *s;
+
+	cot_shim_merge_before(stream, per_thread, true);
+	stay->stream = NULL;
+	if (COT_LIKELY(!atomic_load_explicit(&cot_shim_parts_live, memory_order_relaxed)))
+		return stream;
+	s = cot_shim_stream_find(stream, per_thread);
+	if (!s || is_capturing(s))
+		return stream;
+	if (!stay_without_turn(stay, s))
+		return stay_by_turn(stay, stream, per_thread);
+	return stay->stream ? s->shadows[stay->part] : stream;
+}
+
 void cot_shim_stay_end(struct cot_shim_stay *stay)
 {
 	if (stay->stream)
 		atomic_fetch_sub(&stay->stream->n_stays[stay->part], 1);
-}
-
-uint32_t cot_shim_turn_part(const struct cot_shim_turn *t)
-{
-	return t->stream && !t->visit ? atomic_load(&t->stream->at) : 0;
 }
 
 /* ---- ends ---- */
@@ -377,8 +439,10 @@ static bool clear(struct cot_shim_stream *s, uint32_t part)
 		return false;
 	if (!atomic_compare_exchange_strong(&s->n_turns, &none, MOVING))
 		return false;
-	cleared = !atomic_load(&s->n_stays[part]) &&
-		  (atomic_load(&s->at) != part || (can_leave(s, now) && move(s, now)));
+	if (!atomic_load(&s->n_stays[part]) && atomic_load(&s->at) == part && can_leave(s, now))
+		(void)move(s, now);
+	/* In this order: stay_without_turn(). */
+	cleared = atomic_load(&s->at) != part && !atomic_load(&s->n_stays[part]);
 	if (cleared) {
 		pthread_mutex_lock(&s->pair);
 		(void)COT_REAL(cuStreamDestroy_v2)(s->shadows[part]);

@@ -90,6 +90,20 @@ bool cot_shim_gate_take(struct cot_shim_gate *g)
 	return true;
 }
 
+#define LATCH_LOOKS 200u /* some times as long as it is held */
+#define LATCH_NS    1000u
+
+void cot_shim_latch_await(struct cot_shim_latch *l)
+{
+	unsigned n = 0;
+
+	do {
+		while (atomic_load_explicit(&l->taken, memory_order_relaxed))
+			if (++n > LATCH_LOOKS)
+				cot_shim_pause(LATCH_NS);
+	} while (atomic_exchange_explicit(&l->taken, true, memory_order_acquire));
+}
+
 void cot_shim_wake(void)
 {
 	if (cot_shim_to_listen.ring.fd >= 0)

@@ -14,6 +14,7 @@
 #include <stdint.h>
 #include <time.h>
 
+#include "base/compiler.h"
 #include "guest/wake.h"
 
 extern pthread_mutex_t cot_shim_lock;
@@ -63,5 +64,28 @@ static inline void cot_shim_gate_open(struct cot_shim_gate *g)
 #define COT_SHIM_GATE_NS (100 * COT_NS_PER_MS)
 bool cot_shim_gate_take(struct cot_shim_gate *g); /* false: not within that time */
 struct timespec cot_shim_span(uint64_t ns);
+
+/*
+ * A lock for some tens of instructions, with no call of the driver among them. One atomic operation
+ * takes it and a plain write gives it back, since nobody is woken: half of what a mutex costs. Who
+ * finds it taken looks again, and after a while sleeps in between, so that a thread which has it
+ * and was stopped, or has a lower priority, goes on.
+ */
+struct cot_shim_latch {
+	_Atomic bool taken;
+};
+
+void cot_shim_latch_await(struct cot_shim_latch *l);
+
+static inline void cot_shim_latch_take(struct cot_shim_latch *l)
+{
+	if (COT_UNLIKELY(atomic_exchange_explicit(&l->taken, true, memory_order_acquire)))
+		cot_shim_latch_await(l);
+}
+
+static inline void cot_shim_latch_give(struct cot_shim_latch *l)
+{
+	atomic_store_explicit(&l->taken, false, memory_order_release);
+}
 
 #endif

@@ -40,14 +40,17 @@ static inline int start(void **state)
 	return 0;
 }
 
+static inline struct cot_burst_id id_of(uint64_t handle)
+{
+	if (handle == LEGACY)
+		return (struct cot_burst_id){CONTEXT, COT_BURST_LEGACY};
+	return (struct cot_burst_id){.home = handle};
+}
+
 /* Streams A and C do not wait for the default stream, B does. */
 static inline struct cot_burst_stream *stream(uint64_t handle)
 {
-	struct cot_burst_id id = {.home = handle};
-
-	if (handle == LEGACY)
-		id = (struct cot_burst_id){CONTEXT, COT_BURST_LEGACY};
-	return cot_burst_get(&bursts, id, CONTEXT, handle == B || handle == LEGACY);
+	return cot_burst_get(&bursts, id_of(handle), CONTEXT, handle == B || handle == LEGACY);
 }
 
 static inline uint64_t put_by(uint64_t thread, uint64_t handle)
@@ -69,7 +72,7 @@ static inline uint64_t put(uint64_t handle)
 
 static inline struct cot_burst_point ask(uint64_t handle)
 {
-	return cot_burst_point(&bursts, stream(handle));
+	return cot_burst_point(&bursts, id_of(handle));
 }
 
 static inline uint64_t done(struct cot_burst_point point)

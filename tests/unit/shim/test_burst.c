@@ -129,6 +129,55 @@ static void joined(void **state)
 	expect_rest(0);
 }
 
+/* That a stream waits is in it, too, though nothing follows. */
+static void joined_last(void **state)
+{
+	uint64_t begin = put(C);
+
+	(void)state;
+	record(E, C);
+	(void)put(B);
+	order(B, E);
+	(void)put(LEGACY); /* waits for B */
+	expect(1, begin, wait_for(LEGACY));
+	expect_rest(0);
+}
+
+/* All that was put before the event is known to be over: the order is of nothing. */
+static void joined_with_what_is_over(void **state)
+{
+	uint64_t mine = put_by(ME, A), yours;
+
+	(void)state;
+	expect(1, mine, wait_for(A));
+	record(E, A);
+	mine = put_by(ME, A);
+	yours = put_by(YOU, C);
+	order(C, E);
+	expect(2, mine, wait_for(A));
+	expect(3, yours, wait_for(C));
+	expect_rest(0);
+}
+
+/* Two wait for the same: what the second one finds over is no news. */
+static void waited_for_twice(void **state)
+{
+	struct cot_burst_point mine, yours;
+
+	(void)state;
+	(void)put(A);
+	(void)put(C);
+	mine = ask(A);
+	yours = ask(A);
+	(void)done(mine);
+	(void)put(A); /* unclear */
+	(void)done(yours);
+	(void)put(A);
+	(void)wait_for_context(CONTEXT);
+	assert_int_equal(n_seen, 0);
+	expect_rest(1);
+}
+
 /* Not joined: what is in the other stream is not known to be done. */
 static void not_joined(void **state)
 {
@@ -597,6 +646,9 @@ int main(void)
 		cmocka_unit_test_setup(all_streams_of_a_thread, start),
 		cmocka_unit_test_setup(threads_side_by_side, start),
 		cmocka_unit_test_setup(joined, start),
+		cmocka_unit_test_setup(joined_last, start),
+		cmocka_unit_test_setup(joined_with_what_is_over, start),
+		cmocka_unit_test_setup(waited_for_twice, start),
 		cmocka_unit_test_setup(not_joined, start),
 		cmocka_unit_test_setup(joined_too_early, start),
 		cmocka_unit_test_setup(one_after_the_other, start),
