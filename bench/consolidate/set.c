@@ -208,7 +208,7 @@ static int all_at_once(struct cot_set_run *r, struct cot_error *err)
 static int merged(struct cot_set_run *r, bool replay, struct cot_error *err)
 {
 	if (is_pair(r->set))
-		return cot_fuse_run(r->sessions[0], r->sessions[1], replay, err);
+		return cot_fuse_run(&r->modules[0].base, r->sessions, 2, replay, err);
 	return cot_batch_run(&r->batch, replay, err);
 }
 
