@@ -15,51 +15,48 @@ static double now_s(void)
 	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-/* Of two kernels: those of one PTX text have the same names. */
-static bool is_pair(const struct cot_set *set)
+/* Two to four kernels, one of each: those of one PTX text have the same names. */
+static bool is_fused(const struct cot_set *set)
 {
-	return set->n_parts == 2 && set->parts[0].n == 1 && set->parts[1].n == 1 &&
-	       set->parts[0].bench != set->parts[1].bench;
+	uint32_t i, k;
+
+	for (i = 0; i < set->n_parts; i++) {
+		if (set->parts[i].n > 1)
+			return false;
+		for (k = 0; k < i; k++)
+			if (set->parts[k].bench == set->parts[i].bench)
+				return false;
+	}
+	return set->n_parts > 1;
 }
 
 const char *cot_set_merged_by(const struct cot_set *set)
 {
 	if (set->n_parts == 1 && set->parts[0].n > 1)
 		return "batch";
-	return is_pair(set) ? "fuse" : NULL;
+	return is_fused(set) ? "fuse" : NULL;
 }
 
-/* The module of a part: of a pair both kernels and the fused ones are in the first one's. */
+/* The module of a part; where copies become one launch, that kernel is in it. */
 static int load(struct cot_set_run *r, uint32_t part, struct cot_error *err)
 {
-	const struct cot_set *set = r->set;
-	const char *by = cot_set_merged_by(set);
-	const struct cot_bench *bench = set->parts[part].bench;
+	const struct cot_bench *bench = r->set->parts[part].bench;
 	size_t length;
 	int rc;
 
-	if (by && part == 0) {
-		bool fuse = is_pair(set);
-
-		rc = cot_rewrite(bench, fuse ? set->parts[1].bench : NULL,
-				 1u << (fuse ? COT_PASS_FUSE : COT_PASS_BATCH), &r->rewritten[0],
-				 err);
-		return rc ? rc
-			  : cot_cuda_machine_init(&r->modules[0], r->cuda, r->rewritten[0].text,
-						  err);
-	}
-	if (is_pair(set)) {
-		r->modules[part] = r->modules[0];
-		r->modules[part].module = NULL; /* the first one ends it */
-		return 0;
-	}
-	return cot_cuda_machine_init(&r->modules[part], r->cuda, cot_bench_ptx(bench, &length),
-				     err);
+	if (r->set->n_parts > 1 || r->set->parts[part].n == 1)
+		return cot_cuda_machine_init(&r->modules[part], r->cuda,
+					     cot_bench_ptx(bench, &length), err);
+	rc = cot_rewrite(bench, NULL, 1u << COT_PASS_BATCH, &r->rewritten, err);
+	return rc ? rc : cot_cuda_machine_init(&r->modules[part], r->cuda, r->rewritten.text, err);
 }
 
-static const struct cot_cuda_machine *module_of(const struct cot_set_run *r, uint32_t part)
+/* A module of its own, so that a set of which nothing can be made runs apart and in streams. */
+static int load_fused(struct cot_set_run *r, struct cot_error *err)
 {
-	return &r->modules[is_pair(r->set) ? 0 : part];
+	int rc = cot_rewrite_fused(r->sessions, r->set->n_instances, &r->rewritten, err);
+
+	return rc ? rc : cot_cuda_machine_init(&r->fused, r->cuda, r->rewritten.text, err);
 }
 
 static int keep_results(struct cot_set_instance *i, struct cot_error *err)
@@ -96,7 +93,7 @@ static int make(struct cot_set_run *r, uint32_t n, uint32_t part, enum cot_bench
 
 	i->part = part;
 	i->cuda = *r->cuda;
-	i->machine = *module_of(r, part);
+	i->machine = r->modules[part];
 	i->machine.cuda = &i->cuda;
 	r->sessions[n] = &i->session;
 	if (!rc)
@@ -140,7 +137,7 @@ int cot_set_run_init(struct cot_set_run *r, const struct cot_set *set, enum cot_
 		for (k = 0; k < set->parts[part].n && !rc; k++)
 			rc = make(r, n++, part, size, seed, err);
 	r->batch = (struct cot_batch_run){
-		.rewritten = &r->rewritten[0], .sessions = r->sessions, .n = set->n_instances};
+		.rewritten = &r->rewritten, .sessions = r->sessions, .n = set->n_instances};
 	/* A second run gives the same, unless it works on what the first one left. */
 	if (!rc)
 		rc = cot_set_round(r, COT_SET_APART, true, err);
@@ -168,10 +165,10 @@ void cot_set_run_finish(struct cot_set_run *r)
 		if (i->in.bench)
 			cot_bench_destroy(&i->in);
 	}
-	for (k = 0; k < r->set->n_parts; k++) {
+	for (k = 0; k < r->set->n_parts; k++)
 		cot_cuda_machine_finish(&r->modules[k]);
-		cot_rewritten_finish(&r->rewritten[k]);
-	}
+	cot_cuda_machine_finish(&r->fused);
+	cot_rewritten_finish(&r->rewritten);
 }
 
 /* ---- ways ---- */
@@ -207,8 +204,8 @@ static int all_at_once(struct cot_set_run *r, struct cot_error *err)
 
 static int merged(struct cot_set_run *r, bool replay, struct cot_error *err)
 {
-	if (is_pair(r->set))
-		return cot_fuse_run(r->sessions[0], r->sessions[1], replay, err);
+	if (is_fused(r->set))
+		return cot_fuse_run(&r->fused.base, r->sessions, r->set->n_instances, replay, err);
 	return cot_batch_run(&r->batch, replay, err);
 }
 
@@ -264,8 +261,12 @@ int cot_set_round(struct cot_set_run *r, enum cot_set_way way, bool replay, stru
 
 int cot_set_try(struct cot_set_run *r, enum cot_set_way way, bool *ret_same, struct cot_error *err)
 {
-	int rc = cot_set_round(r, COT_SET_RESET, false, err);
+	int rc = 0;
 
+	if (way == COT_SET_MERGED && is_fused(r->set))
+		rc = load_fused(r, err);
+	if (!rc)
+		rc = cot_set_round(r, COT_SET_RESET, false, err);
 	if (!rc)
 		rc = cot_set_round(r, way, false, err);
 	return rc ? rc : is_same(r, ret_same, err);

@@ -10,7 +10,7 @@
 #include "kernels/launch/cuda_machine.h"
 #include "kernels/launch/launch.h"
 
-#define COT_SET_PARTS	  4u
+#define COT_SET_PARTS	  COT_FUSE_MAX
 #define COT_SET_INSTANCES 16u
 
 struct cot_set_part {
@@ -42,8 +42,9 @@ struct cot_set_instance {
 struct cot_set_run {
 	const struct cot_set *set;
 	struct cot_cuda *cuda;
-	struct cot_rewritten rewritten[COT_SET_PARTS];
-	struct cot_cuda_machine modules[COT_SET_PARTS];
+	struct cot_cuda_machine modules[COT_SET_PARTS]; /* one for each part */
+	struct cot_rewritten rewritten;			/* what the merged launches are of */
+	struct cot_cuda_machine fused;			/* of different kernels: their module */
 	struct cot_set_instance instances[COT_SET_INSTANCES];
 	struct cot_session *sessions[COT_SET_INSTANCES];
 	struct cot_batch_run batch;
@@ -62,7 +63,7 @@ void cot_set_run_finish(struct cot_set_run *r);
 
 /* Everything once, and waits for it. `replay`: without asking whether there is another step. */
 int cot_set_round(struct cot_set_run *r, enum cot_set_way way, bool replay, struct cot_error *err);
-/* Whether a way gives the results of the plain run, bit for bit. */
+/* Whether a way gives the results of the plain run, bit for bit. Of each way before its rounds. */
 int cot_set_try(struct cot_set_run *r, enum cot_set_way way, bool *ret_same, struct cot_error *err);
 /* "batch", "fuse", or NULL: nothing can be merged. */
 const char *cot_set_merged_by(const struct cot_set *set);

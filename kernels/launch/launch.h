@@ -93,14 +93,15 @@ struct cot_slice_run {
 
 int cot_slice_step(struct cot_session *s, uint32_t step, void *run, struct cot_error *err);
 
-/* ---- two kernels in one grid ---- */
+/* ---- different kernels in one grid ---- */
 
 /*
- * Runs both sessions, which are on one machine: step by step together as long as both have one.
- * replay: as many steps as each took the last time, without asking.
+ * Runs sessions of different benchmarks, 2 to COT_FUSE_MAX of them: step by step together as long
+ * as two or more have one. `machine` has the kernels, fused and as they are, and the sessions'
+ * memory. replay: as many steps as each took the last time, without asking.
  */
-int cot_fuse_run(struct cot_session *first, struct cot_session *second, bool replay,
-		 struct cot_error *err);
+int cot_fuse_run(struct cot_machine *machine, struct cot_session *const *sessions, uint32_t n,
+		 bool replay, struct cot_error *err);
 
 /* ---- several instances of a benchmark in one grid ---- */
 

@@ -15,7 +15,7 @@
 
 #include "base/error.h"
 
-#define COT_MACHINE_MAX_ARGS 32u
+#define COT_MACHINE_MAX_ARGS 67u /* of four fused kernels: 16 each, and what fuse adds */
 
 struct cot_machine;
 

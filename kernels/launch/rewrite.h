@@ -9,10 +9,13 @@
 #include <stdint.h>
 
 #include "cotenant/passes.h"
-#include "kernels/host/bench.h"
+#include "kernels/launch/session.h"
 #include "ptx/pass/pass.h"
 
 #define COT_REWRITE_MAX_ENTRIES 16u
+#define COT_REWRITE_MAX_FORMS	64u
+#define COT_FUSE_MAX		4u   /* kernels in one, as of cotenant run --merge */
+#define COT_FUSE_NAME		320u /* bytes */
 
 /* What became of one kernel under one pass. */
 struct cot_rewrite_outcome {
@@ -40,6 +43,16 @@ struct cot_rewritten {
 int cot_rewrite(const struct cot_bench *bench, const struct cot_bench *partner, uint32_t passes,
 		struct cot_rewritten *ret_rewritten, struct cot_error *err);
 void cot_rewritten_finish(struct cot_rewritten *r);
+
+/*
+ * A module of what cot_fuse_run() launches of these sessions, 2 to COT_FUSE_MAX of different
+ * benchmarks: of each step the kernels of all that have it, fused, or the one as it is. Each
+ * session has run before, so that n_steps is known. Without outcomes: a refusal is -ENOTSUP.
+ */
+int cot_rewrite_fused(struct cot_session *const *sessions, uint32_t n,
+		      struct cot_rewritten *ret_rewritten, struct cot_error *err);
+/* A$cot_fuse$B$cot_fuse$C; of one, its name. */
+void cot_fuse_name(const char *const *entries, uint32_t n, char ret_name[COT_FUSE_NAME]);
 
 /* What became of a kernel under a pass; NULL if it was not tried. */
 const struct cot_rewrite_outcome *cot_rewritten_outcome(const struct cot_rewritten *r,

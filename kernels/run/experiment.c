@@ -248,12 +248,18 @@ static int take_records(void *arg, uint32_t step, const void *rows, uint32_t n_r
 	return 0;
 }
 
+static int fuse_both(struct cot_experiment *e, bool replay, struct cot_error *err)
+{
+	struct cot_session *const both[] = {&e->session, &e->partner_session};
+
+	return cot_fuse_run(e->session.machine, both, 2, replay, err);
+}
+
 static int fuse_step(struct cot_session *s, uint32_t step, void *state, struct cot_error *err)
 {
-	struct cot_experiment *e = state;
-
+	(void)s;
 	/* The first step stands for all: the two sessions go on together. */
-	return step ? 0 : cot_fuse_run(s, &e->partner_session, true, err);
+	return step ? 0 : fuse_both(state, true, err);
 }
 
 static int batch_step(struct cot_session *s, uint32_t step, void *state, struct cot_error *err)
@@ -327,7 +333,7 @@ static int run_fused(struct cot_experiment *e, struct cot_variant *v, struct cot
 	int rc = cot_session_reset(&e->partner_session, err);
 
 	if (!rc)
-		rc = cot_fuse_run(&e->session, &e->partner_session, false, err);
+		rc = fuse_both(e, false, err);
 	if (!rc)
 		rc = cot_experiment_compare(e, &e->partner_session, e->partner_plain, &n_different,
 					    err);

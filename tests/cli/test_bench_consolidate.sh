@@ -34,6 +34,8 @@ COTENANT_EMU_DIR=$work/gpu
 export COTENANT_EMU_DIR
 mkdir "$COTENANT_EMU_DIR"
 sets='nn/33*3,nn/20000+vectorAdd/20000,bfs/500+md5hash/66,matrixMul/66+md5hash/33*2,nn/33*3+md5hash/33*2,MonteCarlo/45*2,BlackScholes/45+search/15'
+# Three and four kernels; of several launches, which do not all end with the same step.
+sets=$sets,MonteCarlo/45+aes/3+BlackScholes/45+search/15,bfs/500+particlefilter/200+md5hash/66
 run_it() {
 	"$run" --emulate --bin "$bin" --seconds 0.02 --budget 500 --only "$1" --out "$work/o" >"$work/out" 2>"$work/err" ||
 		fail "run.py: $(cat "$work/err")"
@@ -41,13 +43,13 @@ run_it() {
 run_it 'nn/33*3'
 run_it "$sets"
 grep -qxF -e 'nn/33*3' -e 'vectorAdd/1*4' "$work/err" && fail "what was there was measured again"
-says "$work/out" "of 7 decisions are right"
+says "$work/out" "of 9 decisions are right"
 python3 - "$work/o" <<'PYTHON' || fail "$(cat "$work/o/result.json")"
 import json
 import sys
 result = json.load(open(sys.argv[1] + "/result.json"))
 sets = {row["set"]: row for row in result["sets"]}
-assert len(sets) == 7
+assert len(sets) == 9
 for row in sets.values():
     assert row["right_results"], row
     assert row["apart"]["s"] > 0 and row["streams"]["s"] > 0 and row["cpu_s"] > 0
@@ -59,6 +61,9 @@ assert sets["matrixMul/66+md5hash/33*2"]["merged"]["s"] is None
 assert result["summary"]["errors"]["pairs"]["merged"]["n"] == 2
 assert sets["MonteCarlo/45*2"]["merged"]["by"] == "batch" and sets["MonteCarlo/45*2"]["category"] == "patent copies"
 assert sets["BlackScholes/45+search/15"]["merged"]["by"] == "fuse"
+for name in ("MonteCarlo/45+aes/3+BlackScholes/45+search/15", "bfs/500+particlefilter/200+md5hash/66"):
+    assert sets[name]["merged"]["by"] == "fuse" and sets[name]["way"] == "merged", sets[name]
+    assert sets[name]["model"]["merged_s"] > 0, sets[name]
 # Each kernel alone, and what launches cost.
 lines = {o["name"]: o for o in map(json.loads, open(sys.argv[1] + "/sets.jsonl")) if "name" in o}
 for name in ("vectorAdd/1*8", "nn/33*1", "bfs/500*1", "matrixMul/66*1"):
@@ -87,6 +92,30 @@ for row in 'md5hash/66\*4 .* together' 'aes/3\*9 .* together' 'nn/33\*2+vectorAd
 	'nn/2000\*5 .* no | apart' 'md5hash/66+nn/2000 .* yes | together'; do
 	grep -q "^| $row |" "$work/h200/table.md" || fail "not $row: $(cat "$work/h200/table.md")"
 done
+
+# Four kernels of which there is no merged time are judged by streams, as before there was one; else by that.
+four='myocyte/24+md5hash/33+lavaMD/64+vectorAdd/2000'
+judged() {
+	mkdir "$work/$1"
+	cp "$work/h200/counts.json" "$work/$1"
+	python3 - "$work/h200/sets.jsonl" "$four" "$2" >"$work/$1/sets.jsonl" <<'PYTHON' || fail "sets.jsonl"
+import json
+import sys
+for line in map(json.loads, open(sys.argv[1])):
+    if line.get("name") == sys.argv[2] and sys.argv[3]:
+        line["merged"] = json.loads(sys.argv[3])
+    print(json.dumps(line))
+PYTHON
+	"$run" --bin "$bin" --budget 0 --only "$four" --out "$work/$1" >"$work/out" 2>"$work/err" ||
+		fail "run.py: $(cat "$work/err")"
+	python3 -c 'import json, sys; row, = json.load(open(sys.argv[1]))["sets"]; print(row["way"], row["saves"], row["best"])' \
+		"$work/$1/result.json" >"$work/out"
+	says "$work/out" "$3"
+}
+judged none '' 'streams True streams'
+judged refused '{"refused": "it does not fit"}' 'streams True streams'
+judged slower '{"s": 1, "j": 100, "by": "fuse", "same": true}' 'merged False streams'
+judged faster '{"s": 0.01, "j": 1.5, "by": "fuse", "same": true}' 'merged True merged'
 
 # Where a window is no measurement of the power, a set is judged by time alone, and a prediction does not need the joules.
 mkdir "$work/less"

@@ -449,12 +449,69 @@ static void fused_kernels_keep_results(void **state)
 			if (taken(&f, COT_PASS_FUSE)) {
 				must(&f, cot_session_reset(&f.session, &f.err));
 				must(&f, cot_session_reset(&f.partner_session, &f.err));
-				must(&f,
-				     cot_fuse_run(&f.session, &f.partner_session, false, &f.err));
+				must(&f, cot_fuse_run(&f.machine.base,
+						      (struct cot_session *[]){&f.session,
+									       &f.partner_session},
+						      2, false, &f.err));
 				same(&f, &f.session, f.plain, "fuse");
 				same(&f, &f.partner_session, f.partner_plain, "fuse");
 			}
 			tear_down(&f);
+		}
+	}
+}
+
+/* On one machine, whose module has what these benchmarks launch together and no more. */
+static void fuse_once(struct fixture *f, uint32_t n)
+{
+	struct cot_session fused[COT_FUSE_MAX], *apart[COT_FUSE_MAX], *sessions[COT_FUSE_MAX];
+	struct cot_rewritten rewritten;
+	struct exec_machine machine;
+	uint32_t i;
+
+	for (i = 0; i < n; i++)
+		apart[i] = &f[i].session;
+	must(f, cot_rewrite_fused(apart, n, &rewritten, &f->err));
+	must(f, exec_machine_init(&machine, rewritten.text, rewritten.size, 4, &f->err));
+	machine.seed = f->seed;
+	for (i = 0; i < n; i++) {
+		must(f, cot_session_init(&fused[i], &machine.base, &f[i].in, &f->err));
+		sessions[i] = &fused[i];
+	}
+	must(f, cot_fuse_run(&machine.base, sessions, n, false, &f->err));
+	for (i = 0; i < n; i++) {
+		assert_int_equal(fused[i].n_steps, f[i].session.n_steps);
+		same(&f[i], &fused[i], f[i].plain, "fuse of several");
+		cot_session_finish(&fused[i]);
+	}
+	exec_machine_finish(&machine);
+	cot_rewritten_finish(&rewritten);
+}
+
+/* Each benchmark with two or three others. */
+static void several_fused_kernels_keep_results(void **state)
+{
+	uint64_t n = number_of("COTENANT_TRUTH_SEEDS", 1), seed;
+	uint64_t first = number_of("COTENANT_TRUTH_FIRST", 1);
+	unsigned i, k, at, n_kernels;
+
+	(void)state;
+	for (seed = first; seed < first + n; seed++) {
+		for (i = 0; i < cot_bench_n_all; i++) {
+			struct fixture f[COT_FUSE_MAX];
+
+			if (left_out(cot_bench_all[i]))
+				continue;
+			at = (unsigned)cot_mix64(seed * cot_bench_n_all + i);
+			n_kernels = 3 + at % 2;
+			/* Steps of 1 to 3: none comes twice. */
+			for (k = 0, at /= 2; k < n_kernels; k++)
+				set_up(&f[k],
+				       cot_bench_all[(i + k * (1 + at % 3)) % cot_bench_n_all],
+				       NULL, 0, seed);
+			fuse_once(f, n_kernels);
+			for (k = 0; k < n_kernels; k++)
+				tear_down(&f[k]);
 		}
 	}
 }
@@ -529,6 +586,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(passes_keep_results),
 		cmocka_unit_test(fused_kernels_keep_results),
+		cmocka_unit_test(several_fused_kernels_keep_results),
 		cmocka_unit_test(batched_kernels_keep_results),
 		cmocka_unit_test(print_totals),
 	};

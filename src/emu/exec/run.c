@@ -145,10 +145,12 @@ static int plan(struct cot_exec_run *run, struct cot_error *err)
 	struct cot_exec_launch *a = &run->launch;
 	const struct cot_exec_function_info *f = &run->function->info;
 	struct cot_exec_sm_limits limits = cot_exec_sm_limits(run->module->target);
-	uint32_t most = limits.registers / (run->n_warps * LANES), n_registers = f->n_registers;
+	uint32_t units = limits.registers / run->n_warps / limits.register_unit;
+	uint32_t most = units * limits.register_unit / LANES, n_registers = f->n_registers;
 	uint64_t resident;
 
-	/* The number of registers is an estimate: for one block it is always low enough. */
+	/* The number of registers is an estimate: for one block, whose warps are granted units, it
+	 * is always low enough. */
 	if (n_registers > most)
 		n_registers = most;
 	if (!a->n_sms)

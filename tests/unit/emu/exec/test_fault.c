@@ -1,5 +1,6 @@
 /* What goes wrong in kernels, and what the PTX interpreter says about it; printf; the gate. */
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -528,6 +529,30 @@ static void test_occupancy(void **state)
 	assert_int_equal(sm.max_threads, 1024);
 }
 
+/* Of 384 threads each could have 170 registers, but warps are granted 256 at a time. */
+static void test_many_registers(void **state)
+{
+	char text[16384] = ".visible .entry k(.param .u64 out) {\n"
+			   ".reg .b32 %x<200>; .reg .b64 %rd1; ld.param.u64 %rd1, [out];\n";
+	size_t n = strlen(text);
+	struct exec_test t;
+	unsigned i;
+
+	(void)state;
+	for (i = 0; i < 200; i++)
+		n += (size_t)snprintf(text + n, sizeof(text) - n,
+				      "ld.global.u32 %%x%u, [%%rd1+%u];\n", i, 4 * i);
+	for (i = 1; i < 200; i++)
+		n += (size_t)snprintf(text + n, sizeof(text) - n, "add.u32 %%x0, %%x0, %%x%u;\n",
+				      i);
+	snprintf(text + n, sizeof(text) - n, "st.global.u32 [%%rd1], %%x0; ret; }");
+	exec_load_body(&t, text);
+	assert_true(cot_exec_function_info(t.launch.function)->n_registers > 170);
+	exec_arg_ptr(&t, 0, exec_alloc(&t, 800));
+	assert_int_equal(exec_run(&t, 1, 384, 1), COT_EXEC_FAULT_NONE);
+	exec_unload(&t);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -545,6 +570,7 @@ int main(void)
 		cmocka_unit_test(test_hook),
 		cmocka_unit_test(test_memory),
 		cmocka_unit_test(test_occupancy),
+		cmocka_unit_test(test_many_registers),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
