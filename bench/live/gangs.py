@@ -68,7 +68,7 @@ class Study:
         self.kind, self.daemon, self.path = kind, daemon, check.file_of(kind)
         options, parts, few = KINDS[kind]
         parts = check.a.parts or (few if check.a.emulate else parts)
-        argv = [*check.machine.tools.cotenant, "profile", "--class", "batch", "--parts", parts, "-o",
+        argv = [*check.machine.tools.cotenant, "profile", "--class", "batch", "--parts", parts, "--kernel-seconds", "0", "-o",
                 os.path.abspath(self.path), "--", *check.machine.argv("batch", "--us", check.a.us, *options)]
         self.profile = chains.Chain(f"profile-{kind}", argv, daemon.env, daemon.folder)
         self.whole_since, self.pid, self.energy, self.why_no_energy = None, None, [], None
