@@ -9,52 +9,39 @@
 enum { PLAIN, CIPHER, TABLE, KEYS, N_ARRAYS, N = N_ARRAYS };
 enum { THREADS = 256, WORDS = 4 };
 
-static uint64_t n_blocks(const struct cot_cpu_launch *l)
-{
-	uint64_t threads = (uint64_t)l->grid[0] * THREADS;
-	int32_t n;
-
-	memcpy(&n, l->params[N], sizeof(n));
-	return n <= 0 ? 0 : threads < (uint64_t)n ? threads : (uint64_t)n;
-}
-
 static int memory(struct cot_cpu_launch *l)
 {
-	uint64_t words[] = {[PLAIN] = WORDS * n_blocks(l),
-			    [CIPHER] = WORDS * n_blocks(l),
-			    [TABLE] = COT_AES_TABLE,
-			    [KEYS] = COT_AES_KEYS},
-		 address;
+	uint64_t n = cot_cpu_threads_up_to(l, N);
+	const uint64_t words[] = {[PLAIN] = WORDS * n,
+				  [CIPHER] = WORDS * n,
+				  [TABLE] = COT_AES_TABLE,
+				  [KEYS] = COT_AES_KEYS};
 	unsigned i;
 
 	if (l->block[0] != THREADS)
 		return -EINVAL;
-	for (i = 0; i < N_ARRAYS && words[PLAIN]; i++) {
-		memcpy(&address, l->params[i], sizeof(address));
-		l->ranges[l->n_ranges++] = (struct cot_cpu_range){
-			.address = address,
-			.bytes = words[i] * sizeof(unsigned),
-			.uses = i == CIPHER ? COT_CPU_WRITES : COT_CPU_READS,
-		};
-	}
+	for (i = 0; i < N_ARRAYS && n; i++)
+		cot_cpu_uses(l, i, words[i] * sizeof(unsigned), i == CIPHER);
 	return 0;
 }
 
 static int run(const struct cot_cpu_launch *l)
 {
-	uint64_t n = n_blocks(l), address, i;
-	unsigned *array[N_ARRAYS], block[WORDS];
+	uint64_t n = cot_cpu_threads_up_to(l, N), i;
+	void *array[N_ARRAYS];
+	const unsigned *plain;
+	unsigned *cipher, block[WORDS];
 
-	for (i = 0; i < N_ARRAYS; i++) {
-		memcpy(&address, l->params[i], sizeof(address));
-		array[i] = cot_cpu_host(l, address);
-		if (n && !array[i])
-			return -EFAULT;
-	}
+	if (!n)
+		return 0;
+	if (cot_cpu_arrays(l, N_ARRAYS, array))
+		return -EFAULT;
+	plain = array[PLAIN];
+	cipher = array[CIPHER];
 	for (i = 0; i < n; i++) {
-		memcpy(block, array[PLAIN] + WORDS * i, sizeof(block));
+		memcpy(block, plain + WORDS * i, sizeof(block));
 		cot_aes_encrypt(array[TABLE], array[KEYS], block);
-		memcpy(array[CIPHER] + WORDS * i, block, sizeof(block));
+		memcpy(cipher + WORDS * i, block, sizeof(block));
 	}
 	return 0;
 }

@@ -3,7 +3,6 @@
  */
 #include <errno.h>
 #include <math.h>
-#include <string.h>
 
 #include "kernels/cpu/kernels.h"
 #include "kernels/exact_math.h"
@@ -11,37 +10,13 @@
 /* Its parameters. */
 enum { CALL, PUT, PRICE, STRIKE, YEARS, N_ARRAYS, RATE = N_ARRAYS, VOLATILITY, N };
 
-static float number(const struct cot_cpu_launch *l, unsigned param)
-{
-	float value;
-
-	memcpy(&value, l->params[param], sizeof(value));
-	return value;
-}
-
-/* As many options as there are threads for. */
-static uint64_t n_options(const struct cot_cpu_launch *l)
-{
-	uint64_t threads = (uint64_t)l->grid[0] * l->block[0];
-	int32_t n;
-
-	memcpy(&n, l->params[N], sizeof(n));
-	return n <= 0 ? 0 : threads < (uint64_t)n ? threads : (uint64_t)n;
-}
-
 static int memory(struct cot_cpu_launch *l)
 {
-	uint64_t n = n_options(l), address;
+	uint64_t n = cot_cpu_threads_up_to(l, N);
 	unsigned i;
 
-	for (i = CALL; i < N_ARRAYS && n; i++) {
-		memcpy(&address, l->params[i], sizeof(address));
-		l->ranges[l->n_ranges++] = (struct cot_cpu_range){
-			.address = address,
-			.bytes = n * sizeof(float),
-			.uses = i == CALL || i == PUT ? COT_CPU_WRITES : COT_CPU_READS,
-		};
-	}
+	for (i = CALL; i < N_ARRAYS && n; i++)
+		cot_cpu_uses(l, i, n * sizeof(float), i == CALL || i == PUT);
 	return 0;
 }
 
@@ -77,21 +52,26 @@ static struct option price_option(float price, float strike, float years, float 
 
 static int run(const struct cot_cpu_launch *l)
 {
-	float rate = number(l, RATE), volatility = number(l, VOLATILITY), *array[N_ARRAYS];
-	uint64_t n = n_options(l), address, i;
+	float rate = cot_cpu_f32(l, RATE), volatility = cot_cpu_f32(l, VOLATILITY);
+	uint64_t n = cot_cpu_threads_up_to(l, N), i;
+	const float *price, *strike, *years;
+	float *call, *put;
+	void *array[N_ARRAYS];
 
-	for (i = CALL; i < N_ARRAYS; i++) {
-		memcpy(&address, l->params[i], sizeof(address));
-		array[i] = cot_cpu_host(l, address);
-		if (n && !array[i])
-			return -EFAULT;
-	}
+	if (!n)
+		return 0;
+	if (cot_cpu_arrays(l, N_ARRAYS, array))
+		return -EFAULT;
+	call = array[CALL];
+	put = array[PUT];
+	price = array[PRICE];
+	strike = array[STRIKE];
+	years = array[YEARS];
 	for (i = 0; i < n; i++) {
-		struct option o = price_option(array[PRICE][i], array[STRIKE][i], array[YEARS][i],
-					       rate, volatility);
+		struct option o = price_option(price[i], strike[i], years[i], rate, volatility);
 
-		array[CALL][i] = o.call;
-		array[PUT][i] = o.put;
+		call[i] = o.call;
+		put[i] = o.put;
 	}
 	return 0;
 }
