@@ -45,6 +45,9 @@ struct cot_profile_figure {
 	uint64_t bytes_per_s;	     /* to and from the GPU's memory; 0: not known */
 };
 
+/* Between two looks: a tenth of a second. */
+void cot_profile_pause(void);
+
 /* Starts `argv` by `cotenant run`. -errno with a sentence. */
 int cot_profile_start(const struct cot_profile *p, char *const argv[], struct cot_profile_run *ret,
 		      struct cot_error *err);

@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/compiler.h"
@@ -18,10 +17,9 @@
 #include "cli/profile.h"
 #include "knowledge/launches.h"
 
-#define POLL_NS	  50000000
-#define POLLS_A_S 20u
+#define LOOKS_A_S 10u /* cot_profile_pause() */
 #define ENOUGH	  2048u
-#define LAST	  2u /* polls, for launches that were under way */
+#define LAST	  1u /* looks, for launches that were under way */
 
 _Static_assert(COT_KNOWN_QUOTAS_MAX <= COT_TIMED_ROUNDS, "a round for each size of part");
 _Static_assert(COT_TIMED_KERNELS <= COT_KNOWN_KERNELS_MAX, "a file has room for them");
@@ -81,11 +79,9 @@ void cot_profile_kernels_close(struct cot_profile_run *run)
 
 /* ---- rounds ---- */
 
-static bool poll_pause(void)
+static bool pause_a_look(void)
 {
-	const struct timespec t = {0, POLL_NS};
-
-	(void)nanosleep(&t, NULL);
+	cot_profile_pause();
 	return !cot_cli_interrupted();
 }
 
@@ -98,11 +94,11 @@ bool cot_profile_kernels_measure(const struct cot_profile_run *run, uint32_t x, 
 		return true;
 	atomic_store(&run->timed->on, x + 1);
 	for (i = 0;
-	     i < seconds * POLLS_A_S && goes_on && cot_timed_count(run->timed, x + 1) < ENOUGH; i++)
-		goes_on = poll_pause();
+	     i < seconds * LOOKS_A_S && goes_on && cot_timed_count(run->timed, x + 1) < ENOUGH; i++)
+		goes_on = pause_a_look();
 	atomic_store(&run->timed->on, 0);
 	for (i = 0; i < LAST && goes_on; i++)
-		goes_on = poll_pause();
+		goes_on = pause_a_look();
 	return goes_on;
 }
 
@@ -165,7 +161,7 @@ const char *cot_profile_kernels_take(const struct cot_profile_run *run, struct c
 	int rc;
 
 	if (!run->timed)
-		return "the kernel of this system has no memory for it";
+		return "no memory can be shared with the program";
 	t = calloc(1, sizeof(*t));
 	if (!t)
 		return "out of memory";

@@ -32,7 +32,7 @@ static double now_s(void)
 	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-static void poll_pause(void)
+void cot_profile_pause(void)
 {
 	const struct timespec t = {0, POLL_NS};
 
@@ -95,7 +95,7 @@ void cot_profile_stop(struct cot_profile_run *run)
 		return;
 	(void)kill(-run->pid, SIGTERM);
 	for (i = 0; i < STOP_POLLS && !waitpid(run->pid, NULL, WNOHANG); i++)
-		poll_pause();
+		cot_profile_pause();
 	(void)kill(-run->pid, SIGKILL);
 	(void)waitpid(run->pid, NULL, 0); /* fails if it was waited for */
 	run->pid = 0;
@@ -281,7 +281,7 @@ int cot_profile_sizes(const struct cot_profile *p, struct cot_profile_run *run, 
 				  : cot_error_set(err, -ETIMEDOUT,
 						  "the program cannot be put on a part of the GPU; "
 						  "'cotenant doctor' says why");
-		poll_pause();
+		cot_profile_pause();
 	}
 }
 
@@ -359,7 +359,7 @@ static int wait_for_part(const struct cot_profile_run *run, uint32_t sms, struct
 				"policy that leaves parts to the user, such as pools or "
 				"parts, in cotenantd's configuration",
 				sms);
-		poll_pause();
+		cot_profile_pause();
 	}
 }
 
@@ -394,7 +394,7 @@ static int measure_requests(const struct cot_profile *p, const struct cot_profil
 			return 0;
 		if (since_s > p->patience_s)
 			return too_few(p, sms, err);
-		poll_pause();
+		cot_profile_pause();
 	}
 }
 
@@ -429,7 +429,7 @@ static int measure_rate(const struct cot_profile *p, const struct cot_profile_ru
 		}
 		if (now - begin_s > p->patience_s)
 			return too_few(p, sms, err);
-		poll_pause();
+		cot_profile_pause();
 	}
 	qsort(rates, RATES, sizeof(*rates), compare);
 	ret->n = (uint64_t)rates[RATES / 2];
@@ -501,7 +501,7 @@ int cot_profile_measure(const struct cot_profile *p, struct cot_profile_run *run
 
 	*ret = (struct cot_profile_figure){0};
 	rc = rc ? rc : wait_for_part(run, sms, err);
-	for (until_s = now_s() + SETTLE_S; !rc && now_s() < until_s; poll_pause())
+	for (until_s = now_s() + SETTLE_S; !rc && now_s() < until_s; cot_profile_pause())
 		rc = check_running(run, err);
 	return rc ? rc : measure(p, run, sms, ret, err);
 }

@@ -368,6 +368,8 @@ void cot_shim_stream_note_left(struct cot_shim_stream *s);
 
 /* ---- stays.c ---- */
 
+/* NULL: it has none. The function may be a CUkernel: cuLaunchKernel() takes these, too. */
+const char *cot_shim_name_of(CUfunction function);
 /* Whether this function's kernels stay where the program put them: the name says so. */
 bool cot_shim_stays(CUfunction function, enum cot_shim_why *ret_why);
 /* Functions may have been unloaded: another may get a handle. */

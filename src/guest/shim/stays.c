@@ -15,19 +15,25 @@ static const char *const waiting[] = {"ncclDevKernel", "ncclKernel", "nvshmem", 
 
 static _Atomic uint64_t cache[CACHE]; /* the handle, and in bit 0 whether it stays */
 
-static bool name_says_so(CUfunction function)
+const char *cot_shim_name_of(CUfunction function)
 {
 	const char *name = NULL;
 	CUfunction of_kernel = NULL;
+
+	if (!COT_REAL(cuFuncGetName)(&name, function) && name)
+		return name;
+	if (COT_REAL(cuKernelGetFunction)(&of_kernel, (CUkernel)function) ||
+	    COT_REAL(cuFuncGetName)(&name, of_kernel))
+		return NULL;
+	return name;
+}
+
+static bool name_says_so(CUfunction function)
+{
+	const char *name = cot_shim_name_of(function);
 	size_t i;
 
-	if (COT_REAL(cuFuncGetName)(&name, function) || !name) {
-		/* It is a CUkernel, maybe: cuLaunchKernel() takes these too. */
-		if (COT_REAL(cuKernelGetFunction)(&of_kernel, (CUkernel)function) ||
-		    COT_REAL(cuFuncGetName)(&name, of_kernel) || !name)
-			return false;
-	}
-	for (i = 0; i < COT_ARRAY_LEN(waiting); i++)
+	for (i = 0; name && i < COT_ARRAY_LEN(waiting); i++)
 		if (strstr(name, waiting[i]))
 			return true;
 	return false;

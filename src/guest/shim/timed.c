@@ -12,7 +12,7 @@
 
 _Atomic bool cot_shim_timed_on;
 
-enum state { FREE, BEGUN, RECORDED, FAILED };
+enum state { BEGUN, RECORDED, FAILED };
 
 struct under_way {
 	const struct cot_shim_parts *parts; /* whose events it has; NULL: none */
@@ -26,10 +26,9 @@ struct under_way {
 static struct cot_timed *page;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* for what follows */
 static struct under_way ring[UNDER_WAY];
-static uint64_t head, tail;	     /* launches that have begun; of those, that are written down */
-static _Atomic uint32_t n_under_way; /* the difference */
-static bool skipped;		     /* the launch before the next one */
-static bool gap;		     /* something is missing before the next one that ends */
+static _Atomic uint64_t head, tail; /* launches that have begun; of those, that are written down */
+static bool skipped;		    /* the launch before the next one */
+static bool gap;		    /* something is missing before the next one that ends */
 static _Atomic bool marks, first; /* the program says what a request is; of one, the next launch */
 
 /* ---- the mapping ---- */
@@ -117,37 +116,23 @@ static void collect(void)
 					  COT_REAL(cuEventQuery)(u->end) == CUDA_ERROR_NOT_READY))
 			return;
 		write_down(u);
-		u->state = FREE;
-		tail++;
-		atomic_fetch_sub(&n_under_way, 1);
+		atomic_store(&tail, tail + 1);
 	}
 }
 
 /* ---- launches ---- */
 
-static CUresult name_of(CUfunction function, const char **ret_name)
-{
-	CUfunction of_kernel = NULL;
-
-	if (!COT_REAL(cuFuncGetName)(ret_name, function) && *ret_name)
-		return CUDA_SUCCESS;
-	if (COT_REAL(cuKernelGetFunction)(&of_kernel, (CUkernel)function))
-		return CUDA_ERROR_NOT_FOUND;
-	return COT_REAL(cuFuncGetName)(ret_name, of_kernel);
-}
-
 static uint32_t kernel_of(const struct cot_shim_original *o, uint64_t graph)
 {
 	uint32_t shape[6] = {(uint32_t)graph, (uint32_t)(graph >> 32)};
-	const char *name = NULL;
+	const char *name;
 
 	if (!o)
 		return cot_timed_kernel(page, "graph", shape);
 	memcpy(shape, o->config->grid, 3 * sizeof(*shape));
 	memcpy(shape + 3, o->config->block, 3 * sizeof(*shape));
-	if (name_of(o->function, &name) || !name)
-		return COT_TIMED_KERNELS;
-	return cot_timed_kernel(page, name, shape);
+	name = cot_shim_name_of(o->function);
+	return name ? cot_timed_kernel(page, name, shape) : COT_TIMED_KERNELS;
 }
 
 static void drop_events(struct under_way *u)
@@ -193,8 +178,8 @@ static struct under_way *take(const struct cot_shim_turn *turn, uint32_t round,
 	skipped = false;
 	u->round = round;
 	u->state = BEGUN;
-	u->number = ++head;
-	atomic_fetch_add(&n_under_way, 1);
+	atomic_store(&head, head + 1);
+	u->number = head;
 	return u;
 }
 
@@ -211,7 +196,7 @@ void cot_shim_timed_before(struct cot_shim_timed *t, const struct cot_shim_turn 
 	if (!round) {
 		/* The next round may begin in the middle of this request. */
 		atomic_store_explicit(&first, false, memory_order_relaxed);
-		if (!atomic_load_explicit(&n_under_way, memory_order_relaxed))
+		if (head == tail)
 			return;
 	}
 	(void)COT_REAL(cuThreadExchangeStreamCaptureMode)(&mode);
@@ -265,6 +250,5 @@ void cot_shim_timed_forget(void)
 	lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
 	memset(ring, 0, sizeof(ring));
 	head = tail = 0;
-	atomic_store(&n_under_way, 0);
 	page = NULL;
 }

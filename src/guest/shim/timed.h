@@ -18,7 +18,8 @@ extern _Atomic bool cot_shim_timed_on;
 
 static inline bool cot_shim_is_timed(void)
 {
-	return COT_UNLIKELY(atomic_load_explicit(&cot_shim_timed_on, memory_order_relaxed));
+	/* Who sees it sees the mapping. */
+	return COT_UNLIKELY(atomic_load_explicit(&cot_shim_timed_on, memory_order_acquire));
 }
 
 /* Once, with the shim's first call: looks whether it is. */
