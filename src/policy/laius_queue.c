@@ -109,8 +109,8 @@ static uint64_t response_ns(const struct cot_policy *p, const struct cot_query *
 
 /*
  * What is to be kept: less than the target, since a prediction is right in the mean only and the
- * p99 of some seconds scatters around it; half of what all SMs leave, for to aim at what none keeps
- * would take everything from batch programs for nothing.
+ * p99 of some seconds scatters around it; a third of what all SMs leave, for to aim at what none
+ * keeps would take everything from batch programs for nothing.
  */
 static uint64_t aim_ns(const struct cot_policy *p, const struct cot_query *q)
 {
@@ -119,7 +119,7 @@ static uint64_t aim_ns(const struct cot_policy *p, const struct cot_query *q)
 
 	if (best_ns >= target_ns)
 		return target_ns;
-	spare_ns = (target_ns - best_ns) / 2;
+	spare_ns = (target_ns - best_ns) / 3;
 	return target_ns -
 	       (spare_ns < target_ns / LAIUS_SPARE ? spare_ns : target_ns / LAIUS_SPARE);
 }

@@ -284,10 +284,10 @@ static void test_behind_its_plan(void **state)
 	static const struct {
 		uint64_t kernel_ns, done_ns; /* on all SMs, it is twice as long on half of them */
 		bool takes;
-	} cases[] = {{MS * 5 / 4, 5 * MS, false},  /* in time with what it has */
-		     {MS / 2, 15 * MS / 2, true},  /* in time though they leave late */
-		     {MS * 5 / 4, 8 * MS, true},   /* late, but sooner */
-		     {MS * 5 / 2, 8 * MS, false}}; /* it would wait for longer than it gains */
+	} cases[] = {{MS * 5 / 4, 5 * MS, false},	/* in time with what it has */
+		     {MS / 2, 15 * MS / 2, true},	/* in time though they leave late */
+		     {MS * 5 / 4, 8 * MS, true},	/* late, but sooner */
+		     {MS * 5 / 2, 17 * MS / 2, false}}; /* it would wait for longer than it gains */
 	const struct cot_plan two_tasks = {3, 2, sizes, query_ns, task_ns, NULL};
 	unsigned i;
 
@@ -296,7 +296,7 @@ static void test_behind_its_plan(void **state)
 		const uint64_t ns = cases[i].kernel_ns;
 		const struct cot_prediction rows[] = {{.sms = 64, .duration_ns = 2 * ns},
 						      {.sms = 132, .duration_ns = ns}};
-		struct bench *b = begin_unknown(11600);
+		struct bench *b = begin_unknown(11900);
 
 		predict(b, BATCH, rows, 2);
 		query(b, 2, SERVICE, 0, &two_tasks);
