@@ -86,15 +86,14 @@ uint64_t cot_laius_stall_ns(const struct laius_deal *d, uint32_t sms)
 	return last_ns - d->p->now_ns;
 }
 
-/* What it has still to do, on so many SMs. */
+/* On so many SMs. */
 static uint64_t left_ns(const struct cot_policy *p, const struct cot_query *q, uint32_t sms)
 {
-	const struct cot_lag *lag = &laius_state(p)->lags[laius_query(q)->lag];
 	uint32_t x = q->plan->n_quotas - 1;
 
 	while (x && q->plan->sms[x] > sms)
 		x--;
-	return lag->left_ns[x] / 1000 * (cot_laius_slow_ns(p, q, x) * 1000 / q->plan->query_ns[x]);
+	return cot_laius_left_ns(p, q, x);
 }
 
 /*

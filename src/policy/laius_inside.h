@@ -48,6 +48,10 @@
  * follows at once, and of that nobody knows. Our choice. */
 #define LAIUS_NEXT_NS (250 * COT_NS_PER_US)
 
+/* A prediction is right in the mean only: what is to be kept is so much less than the target, a
+ * fourteenth. Our choice. */
+#define LAIUS_SPARE 14u
+
 /* Live: requests on parts of about one size, in 1/1000 of what is predicted. */
 struct laius_took {
 	uint32_t at;	     /* the last one, of those that were learned from */
@@ -110,8 +114,8 @@ struct laius_need {
 
 /* Live: what is known of a latency program's requests. */
 struct laius_flow {
-	uint64_t last_ns;  /* when the last one arrived; 0: none has */
-	uint64_t ended_ns; /* when the last one was over; 0: LAIUS_NEXT_NS ago at least */
+	uint64_t last_ns; /* when the last one arrived; 0: none has */
+	uint64_t left_ns; /* when the last one was over; 0: none was */
 	struct cot_gaps gaps;
 	/* The worst of this second and the one before, of this one, and when it began. Before the
 	 * first request since_ns is when the program joined. */
@@ -121,7 +125,11 @@ struct laius_flow {
 	uint64_t apart_until_ns; /* batch programs stay apart, whatever is predicted */
 	uint64_t apart_for_ns;	 /* until then from when that was found */
 	uint32_t late;		 /* of the last ones, those that began too late for their target */
-	uint8_t times;		 /* its place in laius.times, and 1; 0: it has none */
+	/* Of the last requests that were queued, those that began later than LAIUS_NEXT_NS after
+	 * the one before, in 1/1000. */
+	uint16_t trail_milli;
+	bool kept;     /* the SMs of the last one are, for one that follows it */
+	uint8_t times; /* its place in laius.times, and 1; 0: it has none */
 };
 
 /* Live: where a batch program's kernels may be, besides on its part: on [first, end) until
@@ -238,6 +246,9 @@ void cot_laius_begun(const struct laius_deal *d, const struct cot_query *q, uint
 /* How long a slow one of such requests, and one in the mean, takes there. */
 uint64_t cot_laius_slow_ns(const struct cot_policy *p, const struct cot_query *q, uint32_t quota);
 uint64_t cot_laius_mean_ns(const struct cot_policy *p, const struct cot_query *q, uint32_t quota);
+
+/* Of one that is known: what a slow one has still to do, as far as it is. */
+uint64_t cot_laius_left_ns(const struct cot_policy *p, const struct cot_query *q, uint32_t quota);
 
 /* It is over: how long it took is learned from. */
 void cot_laius_learn(const struct cot_policy *p, const struct cot_query *q);

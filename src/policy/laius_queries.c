@@ -231,7 +231,7 @@ static void keep_off(struct laius_deal *d)
 		uint32_t first = laius_program(t)->part.n ? laius_program(t)->part.first : 0;
 
 		if (t->cls == COT_CLASS_LATENCY && placing_is_dealt(d->p, d->l, t) &&
-		    cot_laius_flow(t)->ended_ns && first < d->low)
+		    cot_laius_flow(t)->kept && first < d->low)
 			d->low = first;
 	}
 }
@@ -292,6 +292,17 @@ uint64_t cot_laius_lose(struct cot_policy *p, uint64_t *wake_ns)
 
 /* ---- progress ---- */
 
+/* A plan may end long before the target, where the smallest part is more than enough: then one that
+ * is behind it needs no more than it has. */
+static bool is_in_time(const struct cot_policy *p, const struct cot_query *q, uint32_t quota)
+{
+	const struct laius_query *own = laius_query(q);
+	uint64_t spare_ns = cot_policy_query_target_ns(q) / LAIUS_SPARE;
+
+	return q->done_ns + cot_laius_left_ns(p, q, quota) + spare_ns <=
+	       own->since_ns + own->budget_ns;
+}
+
 bool cot_laius_follow(struct cot_policy *p, struct cot_query *q)
 {
 	struct laius_query *own = laius_query(q);
@@ -305,6 +316,8 @@ bool cot_laius_follow(struct cot_policy *p, struct cot_query *q)
 		return first;
 	before = lag->quota;
 	(void)cot_lag_next(lag, q->n_done, q->done_ns - own->since_ns);
+	if (laius_is_live(p) && lag->quota > before && is_in_time(p, q, before))
+		lag->quota = before;
 	laius_program(q->tenant)->n_raised += lag->quota > before;
 	return first || lag->quota != before;
 }

@@ -13,6 +13,8 @@
 #define HARDLY	     16u
 #define PAUSE	     8u /* gaps in the mean */
 #define WORST_NS     COT_NS_PER_S
+#define TRAIL_OF     16u /* requests, about, that a mean is over */
+#define HALVINGS     8u
 
 void cot_laius_joined(const struct cot_policy *p, const struct cot_tenant *t)
 {
@@ -47,68 +49,105 @@ static void note_gap(const struct cot_tenant *t, uint64_t gap_ns)
 	cot_gaps_add(&f->gaps, gap_ns);
 }
 
+/*
+ * It was there when the last one ended: whether it has begun before batch programs that take turns
+ * with it have had its SMs. A program that launches from Python takes up its next request later.
+ */
+static void note_follow(const struct cot_policy *p, const struct cot_query *q)
+{
+	struct laius_flow *f = cot_laius_flow(q->tenant);
+	uint32_t milli;
+
+	if (!f->left_ns || q->arrived_ns >= f->left_ns || q->began_ns < f->left_ns)
+		return;
+	milli = p->now_ns - f->left_ns > LAIUS_NEXT_NS ? 1000 : 0;
+	f->trail_milli = (uint16_t)((f->trail_milli * (TRAIL_OF - 1) + milli) / TRAIL_OF);
+}
+
 void cot_laius_arrive(const struct cot_policy *p, const struct cot_query *q)
 {
 	struct laius_flow *f;
 
-	(void)p;
 	if (q->tenant->cls != COT_CLASS_LATENCY)
 		return;
 	f = cot_laius_flow(q->tenant);
+	note_follow(p, q);
 	if (f->last_ns)
 		note_gap(q->tenant, q->arrived_ns > f->last_ns ? q->arrived_ns - f->last_ns : 0);
 	f->last_ns = q->arrived_ns > f->last_ns ? q->arrived_ns : f->last_ns;
-	f->ended_ns = 0;
+	f->kept = false;
 	note_place(q);
 }
 
 void cot_laius_leave(const struct cot_policy *p, const struct cot_query *q)
 {
+	struct laius_flow *f;
+
+	if (q->tenant->cls != COT_CLASS_LATENCY)
+		return;
+	f = cot_laius_flow(q->tenant);
+	f->left_ns = p->now_ns;
 	/* Where batch programs are apart nobody takes its SMs. */
-	if (q->tenant->cls == COT_CLASS_LATENCY && !laius_query(q)->own_sms)
-		cot_laius_flow(q->tenant)->ended_ns = p->now_ns;
+	f->kept = !laius_query(q)->own_sms;
+}
+
+/* How long the slower ones take with that quota, from their arrival, if one that comes when nothing
+ * is queued has to wait for `more_ns` first. That keeps the others waiting that are queued behind
+ * it, but not for longer than that: it is once, and not for each of them, but for those that batch
+ * programs get in front of. */
+static uint64_t response_ns(const struct cot_policy *p, const struct cot_query *q, uint32_t quota,
+			    uint64_t more_ns)
+{
+	const struct laius_flow *f = cot_laius_flow(q->tenant);
+	uint64_t mean_ns = cot_laius_mean_ns(p, q, quota) + more_ns / 1000 * f->trail_milli;
+	uint64_t wait_ns = cot_wait_p99_ns(mean_ns, &f->gaps);
+
+	if (wait_ns == COT_WAIT_FOR_EVER)
+		return COT_NEVER;
+	return wait_ns + cot_laius_slow_ns(p, q, quota) + q->out_ns + more_ns;
 }
 
 /*
- * What the target of requests like this one leaves if they have that quota: so long may those wait
- * that come when nothing is queued. They keep the others waiting that are queued behind them, but
- * not for longer than that: it is once, and not for each of them. False: they miss their target.
+ * What is to be kept: less than the target, since a prediction is right in the mean only and the
+ * p99 of some seconds scatters around it; a third of what all SMs leave, for to aim at what none
+ * keeps would take everything from batch programs for nothing.
  */
-static bool leaves(const struct cot_policy *p, const struct cot_query *q, uint32_t quota,
-		   uint64_t *ret_ns)
+static uint64_t aim_ns(const struct cot_policy *p, const struct cot_query *q)
 {
 	uint64_t target_ns = cot_policy_query_target_ns(q);
-	uint64_t need_ns = cot_laius_slow_ns(p, q, quota);
-	uint64_t wait_ns =
-		cot_wait_p99_ns(cot_laius_mean_ns(p, q, quota), &cot_laius_flow(q->tenant)->gaps);
+	uint64_t best_ns = response_ns(p, q, q->plan->n_quotas - 1, 0), spare_ns;
 
-	need_ns += q->out_ns;
-	if (need_ns > target_ns || wait_ns > target_ns - need_ns)
-		return false;
-	*ret_ns = target_ns - need_ns - wait_ns;
-	return true;
+	if (best_ns >= target_ns)
+		return target_ns;
+	spare_ns = (target_ns - best_ns) / 3;
+	return target_ns -
+	       (spare_ns < target_ns / LAIUS_SPARE ? spare_ns : target_ns / LAIUS_SPARE);
 }
 
 /* The first that leaves `more_ns`. If none does, the one past which a request takes hardly less:
  * more would help nobody. */
 static uint32_t least_quota(const struct cot_policy *p, const struct cot_query *q, uint64_t more_ns)
 {
-	uint32_t x, last = q->plan->n_quotas - 1;
-	uint64_t all_ns = cot_laius_slow_ns(p, q, last), left_ns;
+	uint64_t all_ns = cot_laius_slow_ns(p, q, q->plan->n_quotas - 1), aim = aim_ns(p, q);
+	uint32_t x;
 
-	for (x = 0; x <= last; x++)
-		if (leaves(p, q, x, &left_ns) && left_ns >= more_ns)
+	for (x = 0; x < q->plan->n_quotas; x++)
+		if (response_ns(p, q, x, more_ns) <= aim)
 			return x;
 	for (x = 0; cot_laius_slow_ns(p, q, x) > all_ns + all_ns / HARDLY; x++)
 		;
 	return x;
 }
 
+/* The longest wait that all SMs leave, to a 256th of what is to be kept. */
 static uint64_t patience_of(const struct cot_policy *p, const struct cot_query *q)
 {
-	uint64_t left_ns = 0;
+	uint64_t aim = aim_ns(p, q), left_ns = 0, step_ns = aim / 2;
+	unsigned i;
 
-	(void)leaves(p, q, q->plan->n_quotas - 1, &left_ns);
+	for (i = 0; i < HALVINGS; i++, step_ns /= 2)
+		if (response_ns(p, q, q->plan->n_quotas - 1, left_ns + step_ns) <= aim)
+			left_ns += step_ns;
 	return left_ns;
 }
 

@@ -84,13 +84,13 @@ static bool has_rested(const struct cot_policy *p, const struct cot_tenant *t, u
 {
 	struct laius_flow *f = cot_laius_flow(t);
 
-	if (!f->ended_ns)
+	if (!f->kept)
 		return false;
-	if (f->ended_ns + LAIUS_NEXT_NS > p->now_ns) {
-		policy_earlier(wake_ns, f->ended_ns + LAIUS_NEXT_NS);
+	if (f->left_ns + LAIUS_NEXT_NS > p->now_ns) {
+		policy_earlier(wake_ns, f->left_ns + LAIUS_NEXT_NS);
 		return false;
 	}
-	f->ended_ns = 0;
+	f->kept = false;
 	return true;
 }
 

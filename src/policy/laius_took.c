@@ -79,6 +79,14 @@ uint64_t cot_laius_mean_ns(const struct cot_policy *p, const struct cot_query *q
 	return expected_ns(p, q, quota, false);
 }
 
+uint64_t cot_laius_left_ns(const struct cot_policy *p, const struct cot_query *q, uint32_t quota)
+{
+	const struct cot_lag *lag = &laius_state(p)->lags[laius_query(q)->lag];
+
+	return lag->left_ns[quota] / 1000 *
+	       (cot_laius_slow_ns(p, q, quota) * 1000 / q->plan->query_ns[quota]);
+}
+
 /* Where its part is now, which may be larger than what was planned; where one launch is all, where
  * it was when that was made. */
 static uint32_t quota_of(const struct cot_query *q)

@@ -114,6 +114,21 @@ static void queries_that_move_with_kernels(void **state)
 	cot_knowledge_destroy(k);
 }
 
+/* The host takes 480, 810 and 360 of the queries' time beside the kernels: 550 in the mean. */
+static void queries_of_a_host(void **state)
+{
+	struct cot_knowledge *k =
+		parse(HEAD "class: latency\nspread_milli: 1200\ninputs:\n  - size: 0\n"
+			   "    time_ns: [880, 1010, 510]\n    tasks: [0, 0]\nkernels:\n"
+			   "  - name: \"a\"\n    time_ns: [200, 100, 75]\n");
+	const struct cot_plan *p = cot_knowledge_plan(k, 0);
+
+	(void)state;
+	numbers(p->query_ns, 1140, 900, 840);
+	numbers(p->task_ns, 475, 375, 350);
+	cot_knowledge_destroy(k);
+}
+
 /* How many SMs a kernel needs, by its name: of two the one that needs more. */
 static void needs(void **state)
 {
@@ -450,6 +465,7 @@ int main(void)
 		cmocka_unit_test(queries_that_move),
 		cmocka_unit_test(needs),
 		cmocka_unit_test(queries_that_move_with_kernels),
+		cmocka_unit_test(queries_of_a_host),
 		cmocka_unit_test(sizes_between_few_inputs),
 		cmocka_unit_test(a_program_that_does_not_say_sizes),
 		cmocka_unit_test(batch_programs),

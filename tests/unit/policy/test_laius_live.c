@@ -243,6 +243,40 @@ static void test_next_follows(void **state)
 
 /* A request that is behind its plan takes SMs on which batch kernels are if it is done sooner so,
  * or in time; otherwise it does without them. */
+/* Requests that were queued and begin later, so that batch kernels get in front of each: these have
+ * no room for a queue then. */
+static void test_next_trails(void **state)
+{
+	static const struct {
+		uint64_t later_ns;
+		bool apart;
+	} cases[] = {{100 * US, false}, {MS, true}};
+	unsigned i, n;
+
+	(void)state;
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct bench *b = begin(6000, 2 * MS);
+		const uint64_t later_ns = cases[i].later_ns;
+
+		requests(b, 5 * MS, 20);
+		expect_part(b, BATCH, 0, 0);
+		for (n = 10; n < 90; n++) {
+			bool queued = n % 2;
+
+			query(b, n, SERVICE, queued ? later_ns + US : 0, &plan);
+			bench_run(b, takes_ns(b));
+			query_ends(b, n);
+			bench_run(b, queued ? 7 * MS : later_ns);
+		}
+		bench_run(b, 10 * MS);
+		if (cases[i].apart)
+			expect_part(b, BATCH, 0, 112);
+		else
+			expect_part(b, BATCH, 0, 0);
+		queries_end(b);
+	}
+}
+
 static void test_behind_its_plan(void **state)
 {
 	static const uint64_t query_ns[] = {16 * MS, 8 * MS, 4 * MS};
@@ -250,10 +284,10 @@ static void test_behind_its_plan(void **state)
 	static const struct {
 		uint64_t kernel_ns, done_ns; /* on all SMs, it is twice as long on half of them */
 		bool takes;
-	} cases[] = {{MS * 5 / 4, 5 * MS, true},   /* in time though they leave late */
-		     {MS * 5 / 4, 7 * MS, false},  /* in time without them */
-		     {MS * 5 / 4, 8 * MS, true},   /* late, but sooner */
-		     {MS * 5 / 2, 8 * MS, false}}; /* it would wait for longer than it gains */
+	} cases[] = {{MS * 5 / 4, 5 * MS, false},	/* in time with what it has */
+		     {MS / 2, 15 * MS / 2, true},	/* in time though they leave late */
+		     {MS * 5 / 4, 8 * MS, true},	/* late, but sooner */
+		     {MS * 5 / 2, 17 * MS / 2, false}}; /* it would wait for longer than it gains */
 	const struct cot_plan two_tasks = {3, 2, sizes, query_ns, task_ns, NULL};
 	unsigned i;
 
@@ -262,7 +296,7 @@ static void test_behind_its_plan(void **state)
 		const uint64_t ns = cases[i].kernel_ns;
 		const struct cot_prediction rows[] = {{.sms = 64, .duration_ns = 2 * ns},
 						      {.sms = 132, .duration_ns = ns}};
-		struct bench *b = begin_unknown(11000);
+		struct bench *b = begin_unknown(11900);
 
 		predict(b, BATCH, rows, 2);
 		query(b, 2, SERVICE, 0, &two_tasks);
@@ -523,7 +557,7 @@ static void test_two_services(void **state)
 
 	(void)state;
 	service(b, SERVICE, 4000);
-	service(b, SERVICE2, 1000);
+	service(b, SERVICE2, 1100);
 	batch(b, BATCH);
 	batch(b, BATCH2);
 	kernels(b, BATCH, 5 * MS, true);
@@ -556,6 +590,7 @@ int main(void)
 		cmocka_unit_test(test_free_in_time),
 		cmocka_unit_test(test_launched_before),
 		cmocka_unit_test(test_next_follows),
+		cmocka_unit_test(test_next_trails),
 		cmocka_unit_test(test_behind_its_plan),
 		cmocka_unit_test(test_nobody_else),
 		cmocka_unit_test(test_after_a_pause),
