@@ -232,6 +232,7 @@ static void carry_out(void *state, const struct cot_action *a, uint64_t now_ns)
 		send_grant(works, w->member, w->name, a->value,
 			   (a->settled ? COT_WORK_SETTLED : 0) |
 				   (a->whole_sms ? COT_WORK_WHOLE_SMS : 0) |
+				   (a->crowded ? COT_WORK_CROWDED : 0) |
 				   (w->one_kernel ? COT_WORK_ONE_KERNEL : 0));
 		return;
 	}

@@ -24,6 +24,10 @@
  *    while, which is evicted from the programs that have more;
  *  - the policy does not count on CapSMs that long tasks should leave: short tasks leave for a
  *    reservation meanwhile;
+ *  - long tasks whose workers lie on all SMs often leave room there, and nobody can make them
+ *    leave. So the only reservation there is also gets as many CapSMs as these have: as many of its
+ *    workers run as fit beside the others, and the rest wait in the hardware and claim nothing. It
+ *    gives that back when another reservation comes, or after a while;
  *  - evicted CapSMs come back: config->grow_after_ns after the last latency work has ended, and if
  *    the work has to be launched again for it, not before two of its tasks could have ended.
  */
@@ -47,6 +51,11 @@
  * choice.
  */
 #define REGROW_TASKS 2u
+/*
+ * Workers that wait in the hardware hold up other launches, such as the next one of the program
+ * beside which they wait, which does not ask again: no longer than that. Our choice.
+ */
+#define BESIDE_NS (20 * COT_NS_PER_MS)
 
 /* ---- what is taken back ---- */
 
@@ -166,30 +175,39 @@ static uint32_t take_owed(struct cot_policy *p, const struct room *r, const stru
 	return taken + take_surplus(p, r, gap - taken, is_of_others, w->tenant);
 }
 
+/* What latency works have beside long tasks. */
+static void take_beside(struct cot_policy *p, struct room *r)
+{
+	r->kept -= take_surplus(p, r, less(r->kept, r->n_sms), is_any, NULL);
+}
+
 /*
  * Lines 1 to 7. Evicted CapSMs count as free. Those that long tasks should leave will not be free
  * soon, so short tasks leave in their place as far as they can. Beyond its reservation the work
- * gets what is free and what short tasks can leave. Its program's latency works share the
- * reservation: others give up only what these do not have already. False: it waits, and nobody has
- * anything to give.
+ * gets what is free, what short tasks can leave, and what is beside long ones. Its program's
+ * latency works share the reservation: others give up only what these do not have already. False:
+ * it waits, and nobody has anything to give.
  */
 static bool serve_reservation(struct cot_policy *p, struct room *r, struct cot_work *w)
 {
 	uint32_t most = least(w->want, cot_smguard_quota_room(r, w)),
 		 need = least(cot_smguard_reserved(p, w), most);
 	uint32_t owed = less(cot_smguard_reserve(p, w), held_of(w->tenant)->latency_kept);
-	uint32_t remain = less(r->n_sms, r->kept);
+	uint32_t remain = less(r->n_sms, r->kept), over = less(r->kept, r->n_sms), beside = 0;
 	uint32_t soon = less(remain, r->long_there - r->long_kept);
 
 	if (most > soon)
 		remain += cot_works_adjust(p, r->gpu, most - soon, 1, true, may_give_short, NULL);
-	if (need > remain)
-		remain += take_owed(p, r, w, least(need - remain, owed));
-	if (need > remain)
-		remain += take_surplus(p, r, need - remain, is_of_tenant, w->tenant);
+	if (r->n_latency == 1 && need <= remain)
+		beside = r->beside; /* nobody has to give what is reserved */
+	if (need + over > remain)
+		remain += take_owed(p, r, w, least(need + over - remain, owed + over));
+	if (need + over > remain)
+		remain += take_surplus(p, r, need + over - remain, is_of_tenant, w->tenant);
+	remain = less(remain, over);
 	if (!most || !remain)
 		return !most || owed < need;
-	grant(p, r, w, least(most, remain), false);
+	grant(p, r, w, least(most, remain + beside), false);
 	return true;
 }
 
@@ -205,7 +223,7 @@ static uint64_t takes_ns(const struct cot_work *w, uint32_t capsms)
  */
 static bool is_early(const struct cot_policy *p, const struct room *r, const struct cot_work *w)
 {
-	return r->guarded && !r->has_latency && !cot_smguard_is_long(p, w) &&
+	return r->guarded && !r->n_latency && !cot_smguard_is_long(p, w) &&
 	       p->now_ns < w->waiting_since_ns + SHARE_AFTER_NS;
 }
 
@@ -224,8 +242,14 @@ static void serve_reservations(struct cot_policy *p, struct room *r)
 {
 	struct cot_work *w;
 
-	cot_for_each_work(w, p) if (w->gpu == r->gpu && w->state == COT_WORK_WAITING &&
-				    !is_batch(w) && !serve_reservation(p, r, w)) return;
+	cot_for_each_work(w, p)
+	{
+		if (w->gpu != r->gpu || w->state != COT_WORK_WAITING || is_batch(w))
+			continue;
+		take_beside(p, r);
+		if (!serve_reservation(p, r, w))
+			return;
+	}
 }
 
 static void serve_quotas(struct cot_policy *p, struct room *r)
@@ -334,16 +358,20 @@ static uint64_t grow(struct cot_policy *p, struct room *r, struct cot_work *w)
 	return COT_NEVER;
 }
 
-/* A latency work that stays gives back what it has beyond its reserve. */
-static uint64_t limit_latency(struct cot_policy *p, const struct room *r)
+/* A latency work that stays gives back what it has beyond its reserve, or just beside others. */
+static uint64_t limit_latency(struct cot_policy *p, struct room *r)
 {
-	uint64_t since_ns = r->latency_since_ns;
+	uint64_t since_ns = r->latency_since_ns, until_ns;
 
-	if (!r->missed || since_ns == COT_NEVER)
+	if ((!r->missed && r->kept <= r->n_sms) || since_ns == COT_NEVER)
 		return COT_NEVER;
-	if (since_ns + SHARE_AFTER_NS > p->now_ns)
-		return since_ns + SHARE_AFTER_NS;
-	(void)take_surplus(p, r, r->n_sms, is_any, NULL);
+	until_ns = since_ns + (r->missed ? SHARE_AFTER_NS : BESIDE_NS);
+	if (until_ns > p->now_ns)
+		return until_ns;
+	if (r->missed)
+		(void)take_surplus(p, r, r->n_sms, is_any, NULL);
+	else
+		take_beside(p, r);
 	return COT_NEVER;
 }
 
@@ -353,9 +381,9 @@ static uint64_t give_back(struct cot_policy *p, struct room *r)
 	uint64_t wake_ns = COT_NEVER;
 	struct cot_work *w;
 
-	if (r->n_waiting || (r->guarded && !r->has_latency))
+	if (r->n_waiting || (r->guarded && !r->n_latency))
 		return COT_NEVER;
-	if (r->has_latency &&
+	if (r->n_latency &&
 	    (r->latency_since_ns == COT_NEVER || r->latency_since_ns + SHARE_AFTER_NS > p->now_ns))
 		return COT_NEVER;
 	cot_for_each_work(w, p)
@@ -384,7 +412,7 @@ static uint64_t decide(struct cot_policy *p, uint32_t gpu)
 	serve_reservations(p, &r);
 	serve_quotas(p, &r);
 	wake_ns = share(p, &r);
-	if (r.guarded && !r.has_latency)
+	if (r.guarded && !r.n_latency)
 		policy_earlier(&wake_ns, g->guarded_until_ns[gpu]);
 	policy_earlier(&wake_ns, limit_latency(p, &r));
 	policy_earlier(&wake_ns, give_back(p, &r));

@@ -16,9 +16,10 @@ struct room {
 	uint32_t there, kept;		  /* of all works; see works.h */
 	uint32_t batch_there, long_there; /* of batch works; of those with long tasks */
 	uint32_t long_kept;
-	uint32_t reserve;	   /* kept free of long batch tasks, and of all while `guarded` */
-	bool has_latency;	   /* a latency work is there */
-	bool guarded;		   /* or was not long ago */
+	uint32_t beside;    /* of that: lies on all SMs, as its program or the hardware put it */
+	uint32_t reserve;   /* kept free of long batch tasks, and of all while `guarded` */
+	uint32_t n_latency; /* latency works */
+	bool guarded;	    /* one is there, or was not long ago */
 	uint64_t latency_since_ns; /* since when the oldest of them runs; COT_NEVER: none does */
 	uint32_t n_batch;	   /* batch works */
 	uint32_t n_waiting;	   /* of these, waiting */

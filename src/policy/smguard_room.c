@@ -57,6 +57,17 @@ static bool misses(const struct cot_work *w)
 	       (works_kept(w) < w->want && (w->settled || w->can_grow));
 }
 
+/*
+ * Whether its workers lie on all SMs. Workers that are all that a batch work ever has are on whole
+ * SMs, unless its tasks all run at once; and whole SMs become empty when some leave.
+ */
+static bool is_spread(const struct cot_work *w)
+{
+	bool at_once = w->n_tasks && w->n_tasks <= (uint64_t)w->granted * w->per_sm;
+
+	return !w->evicted && (at_once || w->want == w->n_sms);
+}
+
 static void count(const struct cot_policy *p, struct room *r, const struct cot_work *w)
 {
 	struct held *held = held_of(w->tenant);
@@ -67,7 +78,7 @@ static void count(const struct cot_policy *p, struct room *r, const struct cot_w
 	held->there += works_there(w);
 	held->kept += works_kept(w);
 	if (!is_batch(w)) {
-		r->has_latency = true;
+		r->n_latency++;
 		held->latency_kept += works_kept(w);
 		held->asks += asks(p, w);
 		if (w->state == COT_WORK_RUNNING && w->running_since_ns < r->latency_since_ns)
@@ -82,6 +93,7 @@ static void count(const struct cot_policy *p, struct room *r, const struct cot_w
 		return;
 	r->long_there += works_there(w);
 	r->long_kept += works_kept(w);
+	r->beside += is_spread(w) ? works_kept(w) : 0;
 }
 
 struct room cot_smguard_look(const struct cot_policy *p, uint32_t gpu)
@@ -95,7 +107,7 @@ struct room cot_smguard_look(const struct cot_policy *p, uint32_t gpu)
 		*held_of(t) = (struct held){0};
 	cot_for_each_work(w, p) if (w->gpu == gpu) count(p, &r, w);
 	r.reserve = sum_reserves(p, &r);
-	r.guarded = r.has_latency || g->guarded_until_ns[gpu] > p->now_ns;
+	r.guarded = r.n_latency || g->guarded_until_ns[gpu] > p->now_ns;
 	return r;
 }
 

@@ -309,6 +309,9 @@ enum cot_proto_method {
 /* WORK_GRANT: less than the GPU is all that the work may have, so a batch kernel's workers begin on
  * whole SMs. Older daemons do not say so. */
 #define COT_WORK_WHOLE_SMS 4u
+/* WORK_GRANT: all works of the GPU together have more than it, so some of the workers may wait for
+ * a place, and none begins with tasks of its own. Older daemons do not say so. */
+#define COT_WORK_CROWDED 8u
 
 struct cot_msg_work_hello {
 	struct cot_msg_header h;
@@ -355,7 +358,7 @@ struct cot_msg_work_grant {
 	struct cot_msg_header h;
 	uint64_t work;
 	uint32_t capsms; /* granted in all since it began to run: 1..COT_CAPSMS_MAX */
-	uint32_t flags;	 /* COT_WORK_SETTLED, _ONE_KERNEL, _WHOLE_SMS */
+	uint32_t flags;	 /* COT_WORK_SETTLED, _ONE_KERNEL, _WHOLE_SMS, _CROWDED */
 };
 
 struct cot_msg_work_evict {

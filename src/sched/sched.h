@@ -176,6 +176,7 @@ struct cot_action {
 				 none */
 	bool settled;	      /* GRANT */
 	bool whole_sms;	      /* GRANT: it never has more than a part of the GPU */
+	bool crowded;	      /* GRANT: more is granted there than the GPU has */
 	struct cot_part part; /* PLACE */
 	/* PLACE: a batch program waits for SMs that this one has. The answer is to come when what
 	 * it launched there is done, or nearly at the deadline. */

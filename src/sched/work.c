@@ -80,6 +80,18 @@ static bool has_part(const struct cot_sched *s, const struct cot_work *w)
 	return w->want < w->n_sms || !s->policy.ops->works;
 }
 
+/* The policy thinks that works of several programs fit an SM together. Not all may. */
+static bool is_crowded(const struct cot_sched *s, const struct cot_work *of)
+{
+	const struct cot_work *w;
+	uint64_t kept = 0;
+
+	if (!s->policy.ops->works)
+		return false;
+	cot_for_each_running(w, &s->policy, of->gpu) kept += w->granted - w->evicted;
+	return kept > of->n_sms;
+}
+
 static void fill_action(struct cot_sched *s, struct sched_work *w, struct cot_action *ret_action)
 {
 	bool grant = w->pub.granted != w->sent_granted;
@@ -95,6 +107,7 @@ static void fill_action(struct cot_sched *s, struct sched_work *w, struct cot_ac
 		.deadline_ns = COT_NEVER,
 		.settled = grant && w->pub.settled,
 		.whole_sms = grant && has_part(s, &w->pub),
+		.crowded = grant && is_crowded(s, &w->pub),
 	};
 	if (grant)
 		w->sent_granted = w->pub.granted;

@@ -38,6 +38,15 @@ says "$work/out" "batch: 2 kernels not rewritten: cooperative"
 wait "$pid"
 says "$work/batch" "grant 7 132 1"
 
+# Blocks that all run at once and for long stay: the request may be beside them, on all SMs, and is told so.
+background "$shim" --name few request:1:975:24:45000000 grant:1 "until:$work/beside" done:1:0 >"$work/few"
+until_true 5 is few granted 41 || fail "the program of few blocks has $(ps_value few granted)"
+"$shim" --name request --class latency request:1:1056000:8:10000 grant:1 done:1:0 >"$work/request"
+says "$work/request" "grant 1 132 0 crowded"
+is few evictions 0 || fail "few: $(ps_value few evictions) evictions"
+: >"$work/beside"
+wait "$pid"
+
 # A quota that no launch comes under is told, with the reason.
 shows() {
 	"$COTENANT" "$1" >"$work/out" && grep -qF "$2" "$work/out"

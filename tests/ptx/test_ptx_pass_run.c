@@ -208,6 +208,35 @@ static void gathered_workers(void **state)
 	}
 }
 
+/* None has tasks of its own, and none leaves: all that is done is claimed, as play_gathered(). */
+static void workers_that_claim_all(void **state)
+{
+	const struct shape *s = shapes_find("volume");
+	struct cot_workers_args args;
+	struct launch l;
+	uint64_t seed;
+	uint32_t left;
+
+	(void)state;
+	(void)shapes_play_original(s);
+	for (seed = 1; seed <= 20; seed++) {
+		shapes_reset();
+		assert_int_equal(cot_workers_plan(s->grid, PER_SM, 3, 2,
+						  (uint64_t)(uintptr_t)&machine.control, &args,
+						  &machine.control),
+				 0);
+		args.begun = machine.control.next = 0;
+		args.first = args.n_tasks;
+		l = shapes_prepare(s, "$cot_workers", args.n_workers);
+		shapes_push(&l, &args, sizeof(args), 8);
+		(void)shapes_play(&l, seed, NULL, NULL);
+		shapes_compare(s->name, seed);
+		assert_int_equal(machine.control.ended, args.n_workers);
+		assert_int_equal(cot_workers_resume(&args, &machine.control, 3, &left), 0);
+		assert_int_equal(left, 0);
+	}
+}
+
 static void check_records(const struct shape *s)
 {
 	uint32_t i;
@@ -363,9 +392,13 @@ static void slices(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(workers),	    cmocka_unit_test(who_leaves),
-		cmocka_unit_test(whole_sms_leave),  cmocka_unit_test(gathered_workers),
-		cmocka_unit_test(recorded_workers), cmocka_unit_test(retreats),
+		cmocka_unit_test(workers),
+		cmocka_unit_test(who_leaves),
+		cmocka_unit_test(whole_sms_leave),
+		cmocka_unit_test(gathered_workers),
+		cmocka_unit_test(workers_that_claim_all),
+		cmocka_unit_test(recorded_workers),
+		cmocka_unit_test(retreats),
 		cmocka_unit_test(slices),
 	};
 

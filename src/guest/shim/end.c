@@ -89,13 +89,19 @@ static uint32_t mean(uint32_t before, uint32_t task_ns, unsigned n)
 	return (uint32_t)((3ull * before + task_ns) / 4);
 }
 
+/* Some of its workers may have waited for a place until nothing was left to do. */
+static bool is_crowded(const struct cot_shim_slot *s)
+{
+	return s->args.first == s->args.n_tasks && !s->surplus;
+}
+
 void cot_shim_end_learn(const struct cot_shim_slot *s)
 {
 	struct cot_shim_ref *r = s->ref;
 	double task_ns;
 	float ms = 0;
 
-	if (!s->timed || cot_shim_slot_evicts(s) ||
+	if (!s->timed || cot_shim_slot_evicts(s) || (is_crowded(s) && atomic_load(&r->task_ns)) ||
 	    COT_REAL(cuEventElapsedTime)(&ms, s->begin, s->end) ||
 	    atomic_load(&r->handle) != s->handle)
 		return;

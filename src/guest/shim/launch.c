@@ -293,6 +293,28 @@ static void gather(const struct launch *l, struct cot_workers_args *args,
 		(void)cot_workers_gather(l->context->gpu->n_sms, args, control);
 }
 
+/*
+ * Workers that wait for a place until others end would keep their first tasks until then: all begin
+ * with a claim.
+ */
+static void keep_nothing(const struct launch *l, struct cot_workers_args *args,
+			 struct cot_workers_control *control)
+{
+	if (!(l->work->flags & COT_WORK_CROWDED) || control->evict ||
+	    args->n_tasks - args->first <= args->n_workers)
+		return;
+	args->begun = control->next = args->first;
+	args->first = args->n_tasks;
+}
+
+/* Who begins where. */
+static void deal(const struct launch *l, struct cot_workers_args *args,
+		 struct cot_workers_control *control)
+{
+	gather(l, args, control);
+	keep_nothing(l, args, control);
+}
+
 static bool plan(struct launch *l, uint32_t capsms, struct cot_workers_args *ret_args,
 		 struct cot_workers_control *ret_control)
 {
@@ -308,7 +330,7 @@ static bool plan(struct launch *l, uint32_t capsms, struct cot_workers_args *ret
 		return false;
 	/* Workers should leave whole SMs: a kernel that shares one with others may starve there. */
 	ret_args->n_sms = l->context->gpu->n_sms;
-	gather(l, ret_args, ret_control);
+	deal(l, ret_args, ret_control);
 	return true;
 }
 
@@ -339,7 +361,7 @@ static void fill_slot(struct launch *l, const struct cot_workers_args *args, uin
 	s->original = !l->by_hand && !surplus && args->n_workers == args->n_tasks;
 	s->settled = (w->flags & COT_WORK_SETTLED) && !s->original;
 	s->n_units = (args->n_workers + args->per_sm - 1) / args->per_sm;
-	s->first = surplus ? args->begun : args->first;
+	s->first = args->first < args->n_tasks ? args->first : args->begun;
 	s->flag = s->surplus = surplus;
 	s->anywhere = false;
 	s->state = COT_SHIM_SLOT_TAKEN;
@@ -411,7 +433,7 @@ static bool plan_rest(struct launch *l)
 	if (cot_workers_resume(&args, &control, here ? here : 1, &left) &&
 	    cot_workers_resume(&args, &control, 1, &left))
 		return false;
-	gather(l, &args, &control);
+	deal(l, &args, &control);
 	fill_slot(l, &args, control.evict);
 	s->settled = true; /* even if the daemon will not evict them any longer */
 	s->armed = 0;	   /* it is not what it was */

@@ -71,7 +71,9 @@ void cot_shim_runtime_ended(struct cot_shim_slot *s)
 	w->n_launches++;
 	w->n_tasks += cot_shim_slot_tasks(s);
 	if (!s->original) {
-		s->armed = s->surplus ? 0 : s->args.n_workers * s->args.chunk;
+		/* The next one is as this one: its workers begin with tasks of their own, or not.
+		 */
+		s->armed = s->args.first < s->args.n_tasks ? s->args.n_workers * s->args.chunk : 0;
 		s->armed_flag = s->surplus;
 	}
 	cot_shim_slot_give(s, !s->original);

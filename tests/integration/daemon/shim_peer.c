@@ -6,7 +6,7 @@
  *       (quota as in messages) says WORK_HELLO: "welcome ID" or "refused TEXT"; then
  *   request:ID:TASKS:PER_SM[:TASK_NS[:METHOD:SHARE]]   asks; the shim can settle and grow
  *                      (method and share as in messages)
- *   grant:ID           waits for a grant: "grant ID CAPSMS SETTLED"
+ *   grant:ID           waits for a grant: "grant ID CAPSMS SETTLED", and "crowded" if it is
  *   evict:ID           waits for an eviction: "evict ID CAPSMS"
  *   evicted:ID:CAPSMS  says that they have left
  *   done:ID:LEFT       says that the kernel ended
@@ -95,8 +95,9 @@ static void say(int type)
 	const struct cot_msg_place *place = (const struct cot_msg_place *)packet;
 
 	if (type == COT_MSG_WORK_GRANT)
-		printf("grant %lu %u %u\n", (unsigned long)grant->work, grant->capsms,
-		       grant->flags & COT_WORK_SETTLED);
+		printf("grant %lu %u %u%s\n", (unsigned long)grant->work, grant->capsms,
+		       grant->flags & COT_WORK_SETTLED,
+		       grant->flags & COT_WORK_CROWDED ? " crowded" : "");
 	else if (type == COT_MSG_WORK_EVICT)
 		printf("evict %lu %u\n", (unsigned long)evict->work, evict->capsms);
 	else if (type == COT_MSG_PLACE)

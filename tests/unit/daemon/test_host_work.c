@@ -392,6 +392,28 @@ static void test_on_whole_sms(void **state)
 	cot_host_destroy(h);
 }
 
+/* All that is granted is more than the GPU: workers of the request may have to wait for a place. */
+static void test_crowded(void **state)
+{
+	struct cot_host *h = begin("smguard");
+	const struct cot_msg_work_request few = {
+		.work = 1, .n_tasks = 975, .per_sm = 24, .task_ns = 45000000};
+
+	(void)state;
+	assert_int_equal(cot_host_work_request(h, M_BATCH, &few, COT_WORK_QUOTA, 1000), 0);
+	expect(M_BATCH, COT_MSG_WORK_GRANT, 1, 41);
+	assert_int_equal(sent[M_BATCH].m.flags, COT_WORK_WHOLE_SMS);
+	assert_int_equal(request(h, M_LATENCY, 1, 2000), 0);
+	expect(M_LATENCY, COT_MSG_WORK_GRANT, 1, N_SMS);
+	assert_int_equal(sent[M_LATENCY].m.flags, COT_WORK_CROWDED);
+	done(h, M_LATENCY, 1, 0, 0, 3000);
+	done(h, M_BATCH, 1, 0, 0, 3000);
+	assert_int_equal(request(h, M_LATENCY, 2, 4000), 0);
+	expect(M_LATENCY, COT_MSG_WORK_GRANT, 2, N_SMS);
+	assert_int_equal(sent[M_LATENCY].m.flags, 0);
+	cot_host_destroy(h);
+}
+
 static void test_how_many(void **state)
 {
 	struct cot_host *h = begin("static");
@@ -576,6 +598,7 @@ int main(void)
 		cmocka_unit_test(test_what_is_asked),
 		cmocka_unit_test(test_what_is_said),
 		cmocka_unit_test(test_on_whole_sms),
+		cmocka_unit_test(test_crowded),
 		cmocka_unit_test(test_how_many),
 		cmocka_unit_test(test_waits_and_growth),
 		cmocka_unit_test(test_late_decisions),

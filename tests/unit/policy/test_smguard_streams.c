@@ -34,7 +34,8 @@ static void reserved_work(struct bench *b, uint32_t id, uint32_t tenant, uint32_
 	stream_work(b, id, tenant, COT_WORK_RESERVE, 0, reserve);
 }
 
-/* Long tasks hold 92: the second stream gets half of the 40 from the first one, not 40 more. */
+/* Long tasks hold 92: the second stream gets half of the 40 from the first one, not 40 more. What
+ * the first one has beside the 92 no stream has then. */
 static void test_two_streams_share_a_reservation(void **state)
 {
 	struct bench *b = begin();
@@ -45,14 +46,14 @@ static void test_two_streams_share_a_reservation(void **state)
 	(void)bench_work(b, 1, BATCH, MANY, 8, LONG_NS, false);
 	expect(b, 1, 92, 0);
 	reserved_work(b, 2, LATENCY, 0);
-	expect(b, 2, 40, 0);
+	expect(b, 2, 40 + 92, 0);
 	reserved_work(b, 3, LATENCY, 0);
 	expect(b, 1, 92, 0);
-	expect(b, 2, 40, 20);
+	expect(b, 2, 40 + 92, 20 + 92);
 	expect(b, 3, 20, 0);
 	reserved_work(b, 4, LATENCY, 0);
 	expect(b, 1, 92, 0);
-	assert_int_equal(b->works[2].evicted + b->works[3].evicted, 20 + 13);
+	assert_int_equal(b->works[2].evicted + b->works[3].evicted, 92 + 20 + 13);
 	expect(b, 4, 13, 0);
 	end(b);
 }
@@ -87,10 +88,10 @@ static void test_no_stream_reserves_more(void **state)
 	(void)bench_work(b, 1, BATCH, MANY, 8, LONG_NS, false);
 	reserved_work(b, 2, LATENCY, 132);
 	expect(b, 1, 92, 0);
-	expect(b, 2, 40, 0);
+	expect(b, 2, 40 + 92, 0);
 	reserved_work(b, 3, LATENCY, 132);
 	expect(b, 1, 92, 0);
-	expect(b, 2, 40, 20);
+	expect(b, 2, 40 + 92, 20 + 92);
 	expect(b, 3, 20, 0);
 	end(b);
 }
@@ -108,7 +109,7 @@ static void test_more_streams_than_reserved(void **state)
 	(void)bench_work(b, 1, BATCH, MANY, 8, LONG_NS, false);
 	expect(b, 1, 91, 0);
 	reserved_work(b, 2, LATENCY2, 20);
-	expect(b, 2, 41, 0);
+	expect(b, 2, 41 + 91, 0);
 	reserved_work(b, 3, LATENCY, 0);
 	expect(b, 1, 91, 1);
 	expect(b, 3, 1, 0);
@@ -116,7 +117,7 @@ static void test_more_streams_than_reserved(void **state)
 	expect(b, 4, 0, 0);
 	reserved_work(b, 5, LATENCY2, 0);
 	expect(b, 1, 91, 1);
-	expect(b, 2, 41, 26);
+	expect(b, 2, 41 + 91, 26 + 91);
 	expect(b, 5, 26, 0); /* of 40, as 40 to 20 */
 	expect(b, 4, 0, 0);
 	end(b);
@@ -136,7 +137,7 @@ static void test_batch_stream_leaves(void **state)
 	reserved_work(b, 3, LATENCY, 0);
 	expect(b, 1, 33, 0);
 	expect(b, 2, 39, 0);
-	expect(b, 3, 60, 0);
+	expect(b, 3, 60 + 39, 0); /* the 33 are on whole SMs */
 	latency(b, LATENCY, SMS(100));
 	assert_int_equal(b->works[1].evicted + b->works[2].evicted, 40);
 	end(b);

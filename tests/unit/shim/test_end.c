@@ -300,6 +300,21 @@ static void gathered_ones(void **state)
 	assert_int_equal(ref.task_ns, 4000);
 }
 
+/* Not all of 100 workers may have had a place: better than nothing, and no example otherwise. */
+static void crowded_ones(void **state)
+{
+	(void)state;
+	make_launch_events();
+	slot.args.first = 10000;
+	assert_true(launch_of(1));
+	assert_int_equal(ref.task_ns, 10000);
+	(void)launch_of(4);
+	assert_int_equal(ref.task_ns, 10000);
+	slot.args.first = 0;
+	(void)launch_of(2);
+	assert_true(ref.task_ns > 10000);
+}
+
 /* The entry stands for another function by now. */
 static void other_function(void **state)
 {
@@ -315,6 +330,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(waits_awake, set_up),
 		cmocka_unit_test_setup(gathered_ones, set_up),
+		cmocka_unit_test_setup(crowded_ones, set_up),
 		cmocka_unit_test_setup(waits_asleep_where_asked, set_up),
 		cmocka_unit_test_setup(first_is_no_example, set_up),
 		cmocka_unit_test_setup(follows, set_up),

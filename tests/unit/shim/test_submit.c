@@ -657,6 +657,46 @@ static void the_rest_is_gathered(void **state)
 	assert_int_equal(slot.flag, 5);
 }
 
+/* ---- where not all of them may fit ---- */
+
+/* One that comes late finds no tasks of its own that nobody has done. */
+static void all_begin_with_a_claim(void **state)
+{
+	(void)state;
+	work.flags = COT_WORK_CROWDED;
+	slot.armed = 24;
+	assert_int_equal(launch(), 0);
+	expect_done("slot for 0;write 0 at 0 in s;"
+		    "launch 12 of 512,1,1+0 in s with 11,22;record end in s;watch;");
+	assert_int_equal(launched.n_workers, 12);
+	assert_int_equal(launched.first, 100);
+	assert_int_equal(launched.begun, 0);
+	assert_int_equal(slot.first, 0);
+	assert_int_equal(slot.n_units, 3);
+	assert_int_equal(slot.flag, 0);
+	/* The next one finds the slot as it needs it. */
+	written[0] = 0;
+	assert_int_equal(launch(), 0);
+	expect_done("slot for 0;launch 12 of 512,1,1+0 in s with 11,22;record end in s;watch;");
+}
+
+/* Gathered ones do so anyway; those that have one task each wait with it, as the program's would.
+ */
+static void no_other_claims(void **state)
+{
+	(void)state;
+	work.flags |= COT_WORK_CROWDED;
+	assert_int_equal(launch(), 0);
+	assert_int_equal(slot.surplus, 7);
+	assert_int_equal(launched.n_workers, 4 * N_SMS);
+	work.flags = COT_WORK_CROWDED;
+	config.grid[0] = 12;
+	written[0] = 0;
+	assert_int_equal(launch(), 0);
+	expect_done("slot for 12;own;record end in s;watch;");
+	assert_true(slot.original);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -693,6 +733,8 @@ int main(void)
 		cmocka_unit_test_setup(not_gathered, set_up),
 		cmocka_unit_test_setup(gathered_as_it_says, set_up),
 		cmocka_unit_test_setup(the_rest_is_gathered, set_up),
+		cmocka_unit_test_setup(all_begin_with_a_claim, set_up_latency),
+		cmocka_unit_test_setup(no_other_claims, set_up),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -241,11 +241,18 @@ static void ends(void **state)
 	assert_int_equal(slots[2].armed, 7);
 	/* One whose surplus leaves at once is made ready for another such. */
 	slots[3].surplus = 5;
+	slots[3].args.first = slots[3].args.n_tasks;
 	watch(3);
 	cot_shim_runtime_ended(&slots[3]);
 	assert_int_equal(slots[3].armed, 0);
 	assert_int_equal(slots[3].armed_flag, 5);
+	/* Nor has a worker tasks of its own where not all of them may fit. */
 	slots[3].surplus = 0;
+	watch(3);
+	cot_shim_runtime_ended(&slots[3]);
+	assert_int_equal(slots[3].armed, 0);
+	assert_int_equal(slots[3].armed_flag, 0);
+	slots[3].args.first = 0;
 	watch(3);
 	cot_shim_runtime_ended(&slots[3]);
 	assert_int_equal(slots[3].armed, 24);
