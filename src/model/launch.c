@@ -2,6 +2,8 @@
 
 #include <errno.h>
 
+#include "model/tree.h"
+
 /* A kernel that seems to take less than that was lost in what launches cost. */
 #define LEAST_S 1e-7
 
@@ -57,6 +59,14 @@ double cot_model_gpu_s(const struct cot_model_launch *l, const struct cot_model_
 	return max(ahead_s, LEAST_S);
 }
 
+/* Of a block by the equations, while its kernel has the GPU to itself. */
+static double block_cycles(const struct cot_model_gpu *gpu, const struct cot_model_kernel *k)
+{
+	struct cot_model_time t;
+
+	return cot_model_time_alone(gpu, k, &t) ? 0 : t.sm.cycles + t.sm.sync_cycles;
+}
+
 int cot_model_calibrate(const struct cot_model_gpu *gpu, struct cot_model_kernel *k)
 {
 	const struct cot_model_options options = {.concurrent = true};
@@ -64,12 +74,16 @@ int cot_model_calibrate(const struct cot_model_gpu *gpu, struct cot_model_kernel
 	int rc;
 
 	k->factor = 1;
+	k->hidden = 0;
 	if (!(k->alone_s > 0))
 		return 0;
 	rc = cot_model_set_time(gpu, k, 1, &options, &set);
-	if (!rc)
-		k->factor = cot_model_gpu_s(&gpu->launch, k) / set.seconds;
-	return rc;
+	if (rc)
+		return rc;
+	k->factor = cot_model_gpu_s(&gpu->launch, k) / set.seconds;
+	if (k->factor > 1)
+		k->hidden = block_cycles(gpu, k) * cot_model_sqrt(k->factor * k->factor - 1);
+	return 0;
 }
 
 /* Instances that are launched one after the other, each in a stream of its own. */

@@ -74,6 +74,7 @@ struct cot_model_kernel {
 	double alone_s; /* measured alone, from the first launch until its end was seen; 0: not */
 	double alone_j; /* what the GPU took meanwhile, idle power included; 0: not measured */
 	double factor;	/* by cot_model_calibrate(): times what the equations say; 0: one */
+	double hidden;	/* and the cycles of a block beyond these that other blocks can use */
 };
 
 #endif

@@ -4,11 +4,12 @@
 
 #include "model/power.h"
 
-#define LEAF_MIN  2u
-#define ROUNDING  1e-12 /* gains that differ by less of themselves are equal */
-#define LN2_HIGH  6.93147180369123816490e-01
-#define LN2_LOW	  1.90821492927058770002e-10
-#define LOG_TERMS 25 /* odd: 2 s^25 / 25 is below 1e-20 */
+#define LEAF_MIN   2u
+#define ROUNDING   1e-12 /* gains that differ by less of themselves are equal */
+#define LN2_HIGH   6.93147180369123816490e-01
+#define LN2_LOW	   1.90821492927058770002e-10
+#define SQRT_STEPS 5  /* 6 % at first, then 2e-3, 2e-6, 1e-12, 1e-24 */
+#define LOG_TERMS  25 /* odd: 2 s^25 / 25 is below 1e-20 */
 
 /*
  * x = m * 2^e with m near 1; log(m) = 2 (s + s^3/3 + s^5/5 + ...), s = (m - 1) / (m + 1). The two
@@ -36,6 +37,23 @@ double cot_model_log(double x)
 	for (i = LOG_TERMS; i > 0; i -= 2)
 		sum = sum * s * s + 2.0 / i;
 	return e * LN2_HIGH + (e * LN2_LOW + sum * s);
+}
+
+/* Newton's method from half of the exponent, which is off by less than a half. */
+double cot_model_sqrt(double x)
+{
+	uint64_t bits;
+	double root;
+	int i;
+
+	if (!(x > 0))
+		return 0;
+	memcpy(&bits, &x, sizeof(bits));
+	bits = (bits >> 1) + (1023ULL << 51);
+	memcpy(&root, &bits, sizeof(root));
+	for (i = 0; i < SQRT_STEPS; i++)
+		root = (root + x / root) / 2;
+	return root;
 }
 
 static double unlog(double x)

@@ -54,4 +54,7 @@ double cot_tree_predict(const struct cot_tree_node *nodes, const double *feature
  * results near 0, else a few units in the last place. */
 double cot_model_log(double x);
 
+/* The square root of x >= 0, to the last bit or two; the same bits everywhere. */
+double cot_model_sqrt(double x);
+
 #endif

@@ -136,6 +136,35 @@ static void test_measured_alone(void **state)
 	near(judge(false, &k, 6).together.exec_s, 2 * 64 * US);
 }
 
+/* What a kernel takes longer than the equations say is time that other blocks on its SM have. */
+static void test_hidden(void **state)
+{
+	struct cot_model_machine m = machine;
+	struct cot_model_options options = {.concurrent = true};
+	struct cot_model_kernel k = kernel(10, 1000);
+	struct cot_model_set set;
+	unsigned i;
+
+	(void)state;
+	m.gpu.blocks_per_sm = 4;
+	k.threads_per_block = 256; /* 8 warps: 8 us */
+	k.alone_s = (4 + 32 + 3) * US;
+	assert_int_equal(cot_model_calibrate(&m.gpu, &k), 0);
+	near(k.factor, 4);
+	for (i = 1; i <= 4; i++) {
+		k.n_blocks = 10 * i;
+		assert_int_equal(cot_model_set_time(&m.gpu, &k, 1, &options, &set), 0);
+		near(set.seconds, 8 * US * sqrt(15 + i * i));
+	}
+	/* One that takes less than the equations say has nothing to give. */
+	k.n_blocks = 10;
+	k.alone_s = (4 + 4 + 3) * US;
+	assert_int_equal(cot_model_calibrate(&m.gpu, &k), 0);
+	k.n_blocks = 20;
+	assert_int_equal(cot_model_set_time(&m.gpu, &k, 1, &options, &set), 0);
+	near(set.seconds, 2 * 4 * US);
+}
+
 static struct cot_model_verdict judge_by(const struct cot_model_launch *l, bool concurrent,
 					 const struct cot_model_kernel *k, const uint32_t *copies,
 					 uint32_t n)
@@ -263,6 +292,7 @@ int main(void)
 		cmocka_unit_test(test_several_launches),
 		cmocka_unit_test(test_call_of_a_kernel),
 		cmocka_unit_test(test_measured_alone),
+		cmocka_unit_test(test_hidden),
 		cmocka_unit_test(test_gap),
 		cmocka_unit_test(test_measured_energy),
 		cmocka_unit_test(test_each_stream_is_waited_for),

@@ -163,6 +163,10 @@ static void logarithms(void **state)
 	for (i = 0; i < COT_ARRAY_LEN(xs); i++)
 		near(cot_model_log(xs[i]), log(xs[i]), 4e-16 + 4e-16 * fabs(log(xs[i])));
 	assert_true(cot_model_log(1) == 0);
+	for (i = 0; i < COT_ARRAY_LEN(xs); i++)
+		if (xs[i] >= DBL_MIN)
+			near(cot_model_sqrt(xs[i]), sqrt(xs[i]), 4e-16 * sqrt(xs[i]));
+	assert_true(cot_model_sqrt(0) == 0);
 }
 
 int main(void)
