@@ -201,11 +201,17 @@ static int ask_tree(struct cot_knowledge *k, struct cot_known_input *in,
 static int ask_trees(struct cot_knowledge *k)
 {
 	struct cot_known_samples *s = cot_known_samples_create(k);
-	uint32_t i;
+	uint64_t even_ns[COT_KNOWN_QUOTAS_MAX];
+	uint32_t i, x;
 	int rc = 0;
 
 	if (!s)
 		return -ENOMEM;
+	for (i = 0; i < k->n_inputs; i++) {
+		even_host(k, k->inputs[i], even_ns);
+		for (x = 0; x < k->n_quotas; x++)
+			s->time_ns[(size_t)i * k->n_quotas + x] = (double)even_ns[x];
+	}
 	(void)cot_tree_grow(&s->all, NULL, s->rows, s->nodes);
 	for (i = 0; i < k->n_inputs && !rc; i++)
 		rc = ask_tree(k, k->inputs[i], s->nodes);

@@ -2,10 +2,13 @@
 
 #include <errno.h>
 
-#include "model/tree.h"
+#include "model/number.h"
 
 /* A kernel that seems to take less than that was lost in what launches cost. */
-#define LEAST_S 1e-7
+#define LEAST_S	 1e-7
+#define HALVINGS 40u
+
+static const struct cot_model_options alone = {.concurrent = true};
 
 static double max(double a, double b)
 {
@@ -60,16 +63,41 @@ double cot_model_gpu_s(const struct cot_model_launch *l, const struct cot_model_
 }
 
 /* Of a block by the equations, while its kernel has the GPU to itself. */
-static double block_cycles(const struct cot_model_gpu *gpu, const struct cot_model_kernel *k)
+static double alone_cycles(const struct cot_model_gpu *gpu, const struct cot_model_kernel *k)
 {
 	struct cot_model_time t;
 
 	return cot_model_time_alone(gpu, k, &t) ? 0 : t.sm.cycles + t.sm.sync_cycles;
 }
 
+/*
+ * Where all SMs are full from its first block to its last, h follows from one of them. Where some
+ * are not, the equations give a block less there, so h is less: by bisection.
+ */
+static int find_hidden(const struct cot_model_gpu *gpu, struct cot_model_kernel *k, double gpu_s)
+{
+	double low = 0, high = alone_cycles(gpu, k) * cot_model_sqrt(k->factor * k->factor - 1);
+	struct cot_model_set set;
+	unsigned i;
+
+	for (i = 0; i < HALVINGS; i++) {
+		int rc;
+
+		k->hidden = (low + high) / 2;
+		rc = cot_model_set_time(gpu, k, 1, &alone, &set);
+		if (rc)
+			return rc;
+		if (set.seconds < gpu_s)
+			low = k->hidden;
+		else
+			high = k->hidden;
+	}
+	return 0;
+}
+
 int cot_model_calibrate(const struct cot_model_gpu *gpu, struct cot_model_kernel *k)
 {
-	const struct cot_model_options options = {.concurrent = true};
+	double gpu_s = cot_model_gpu_s(&gpu->launch, k);
 	struct cot_model_set set;
 	int rc;
 
@@ -77,13 +105,11 @@ int cot_model_calibrate(const struct cot_model_gpu *gpu, struct cot_model_kernel
 	k->hidden = 0;
 	if (!(k->alone_s > 0))
 		return 0;
-	rc = cot_model_set_time(gpu, k, 1, &options, &set);
+	rc = cot_model_set_time(gpu, k, 1, &alone, &set);
 	if (rc)
 		return rc;
-	k->factor = cot_model_gpu_s(&gpu->launch, k) / set.seconds;
-	if (k->factor > 1)
-		k->hidden = block_cycles(gpu, k) * cot_model_sqrt(k->factor * k->factor - 1);
-	return 0;
+	k->factor = gpu_s / set.seconds;
+	return k->factor > 1 ? find_hidden(gpu, k, gpu_s) : 0;
 }
 
 /* Instances that are launched one after the other, each in a stream of its own. */

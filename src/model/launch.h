@@ -34,8 +34,9 @@ void cot_model_stream_add(struct cot_model_stream *s, const struct cot_model_lau
 double cot_model_gpu_s(const struct cot_model_launch *l, const struct cot_model_kernel *k);
 
 /*
- * Sets k->factor, such that the kernel alone takes what was measured; 1 where nothing was. -EINVAL:
- * a block does not fit on an SM. Once for each kernel, before it is in a set.
+ * Sets k->factor and, where that is more than 1, k->hidden, such that the kernel alone takes what
+ * was measured; 1 and 0 where nothing was. -EINVAL: a block does not fit on an SM. Once for each
+ * kernel, before it is in a set.
  */
 int cot_model_calibrate(const struct cot_model_gpu *gpu, struct cot_model_kernel *k);
 

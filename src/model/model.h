@@ -73,8 +73,10 @@ struct cot_model_kernel {
 	uint32_t launches; /* that do the work, one after the other; 0: one */
 	double alone_s; /* measured alone, from the first launch until its end was seen; 0: not */
 	double alone_j; /* what the GPU took meanwhile, idle power included; 0: not measured */
-	double factor;	/* by cot_model_calibrate(): times what the equations say; 0: one */
-	double hidden;	/* and the cycles of a block beyond these that other blocks can use */
+	/* By cot_model_calibrate(): what was measured, in times what the equations say; 0: one.
+	 * Where it is more, the cycles of a block that they do not know of, and that other blocks
+	 * can use. */
+	double factor, hidden;
 };
 
 #endif

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/units.h"
-#include "model/tree.h"
+#include "model/number.h"
 
 #define ROUNDS_MAX 64u
 #define EVENTS_MAX 512u

@@ -50,11 +50,4 @@ uint32_t cot_tree_grow(const struct cot_samples *s, const bool *use, uint32_t *r
 
 double cot_tree_predict(const struct cot_tree_node *nodes, const double *features);
 
-/* The natural logarithm of x > 0, with the same last bit everywhere; absolute error below 1e-15 for
- * results near 0, else a few units in the last place. */
-double cot_model_log(double x);
-
-/* The square root of x >= 0, to the last bit or two; the same bits everywhere. */
-double cot_model_sqrt(double x);
-
 #endif

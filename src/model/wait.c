@@ -1,6 +1,6 @@
 #include "model/wait.h"
 
-#include "model/tree.h"
+#include "model/number.h"
 
 /* The mean is over about so many, and how much they scatter over more: of few it is hardly to be
  * seen. What is so many times as long as the mean says nothing more. */
@@ -10,8 +10,9 @@
 #define GAPS_MIN 4u  /* fewer say nothing */
 #define GAPS_FEW 16u /* fewer show too little of how much they scatter */
 
-#define EVEN	  0.01 /* gaps that scatter no more: nobody waits */
-#define STEPS_MAX 32u
+#define EVEN	   0.01 /* gaps that scatter no more: nobody waits */
+#define STEPS_MAX  32u
+#define LONGEST_NS 0x1p62
 
 void cot_gaps_add(struct cot_gaps *g, uint64_t gap_ns)
 {
@@ -70,7 +71,7 @@ static double scatter_of(const struct cot_gaps *g)
 
 uint64_t cot_wait_p99_ns(uint64_t service_ns, const struct cot_gaps *g)
 {
-	double load, scatter, poisson, tail;
+	double load, scatter, poisson, tail, rate;
 
 	if (g->n < GAPS_MIN)
 		return 0;
@@ -85,5 +86,8 @@ uint64_t cot_wait_p99_ns(uint64_t service_ns, const struct cot_gaps *g)
 	tail = cot_model_log(100.0) + (scatter > 1.0 ? tail / scatter : tail);
 	if (tail <= 0.0)
 		return 0;
-	return (uint64_t)((double)service_ns * tail / rate_of_tail(load, 1.0 / scatter));
+	rate = rate_of_tail(load, 1.0 / scatter);
+	if (!(rate > 0.0) || (double)service_ns * tail / rate >= LONGEST_NS)
+		return COT_WAIT_FOR_EVER; /* it is as good as full */
+	return (uint64_t)((double)service_ns * tail / rate);
 }

@@ -48,10 +48,6 @@
  * follows at once, and of that nobody knows. Our choice. */
 #define LAIUS_NEXT_NS (250 * COT_NS_PER_US)
 
-/* A prediction is right in the mean only: what is to be kept is so much less than the target, a
- * fourteenth. Our choice. */
-#define LAIUS_SPARE 14u
-
 /* Live: requests on parts of about one size, in 1/1000 of what is predicted. */
 struct laius_took {
 	uint32_t at;	     /* the last one, of those that were learned from */
@@ -78,6 +74,7 @@ struct laius {
 struct laius_query {
 	uint64_t since_ns;  /* when it got SMs */
 	uint64_t budget_ns; /* what its target left it then */
+	uint64_t spare_ns;  /* live: how much less than its target is aimed at */
 	uint16_t lag;	    /* its place in laius.lags, if it is known */
 	/* Live: it began on so many SMs, 0: that is not sure; and what it launched before it was
 	 * heard of is on none below `low`. */

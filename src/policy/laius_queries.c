@@ -297,9 +297,8 @@ uint64_t cot_laius_lose(struct cot_policy *p, uint64_t *wake_ns)
 static bool is_in_time(const struct cot_policy *p, const struct cot_query *q, uint32_t quota)
 {
 	const struct laius_query *own = laius_query(q);
-	uint64_t spare_ns = cot_policy_query_target_ns(q) / LAIUS_SPARE;
 
-	return q->done_ns + cot_laius_left_ns(p, q, quota) + spare_ns <=
+	return q->done_ns + cot_laius_left_ns(p, q, quota) + own->spare_ns <=
 	       own->since_ns + own->budget_ns;
 }
 

@@ -7,14 +7,16 @@
 #include "policy/shared.h"
 
 /* Our choices. */
-#define RAISE_NS     (100 * COT_NS_PER_MS) /* a queue that is there takes time to go */
-#define APART_NS     (10 * COT_NS_PER_S) /* what is found out by late requests holds for so long */
-#define APART_MAX_NS (32 * APART_NS)	 /* at most, if it is found out again and again */
-#define HARDLY	     16u
-#define PAUSE	     8u /* gaps in the mean */
-#define WORST_NS     COT_NS_PER_S
-#define TRAIL_OF     16u /* requests, about, that a mean is over */
-#define HALVINGS     8u
+#define RAISE_NS      (100 * COT_NS_PER_MS) /* a queue that is there takes time to go */
+#define APART_NS      (10 * COT_NS_PER_S) /* what is found out by late requests holds for so long */
+#define APART_MAX_NS  (32 * APART_NS)	  /* at most, if it is found out again and again */
+#define HARDLY	      16u
+#define PAUSE	      8u /* gaps in the mean */
+#define WORST_NS      COT_NS_PER_S
+#define TRAIL_OF      16u /* requests, about, that a mean is over */
+#define SPARE_OF      14u /* of the target that much is spare, */
+#define SPARE_OF_LEFT 3u  /* or that of what all SMs leave of it, if that is less */
+#define HALVINGS      8u  /* so patience is known to a 256th */
 
 void cot_laius_joined(const struct cot_policy *p, const struct cot_tenant *t)
 {
@@ -44,6 +46,7 @@ static void note_gap(const struct cot_tenant *t, uint64_t gap_ns)
 	if (!laius_program(t)->counts && f->gaps.n && gap_ns / PAUSE > f->gaps.mean_ns) {
 		f->gaps = (struct cot_gaps){0};
 		f->late = LAIUS_LATE_FIRST;
+		f->trail_milli = 0;
 		return;
 	}
 	cot_gaps_add(&f->gaps, gap_ns);
@@ -52,15 +55,19 @@ static void note_gap(const struct cot_tenant *t, uint64_t gap_ns)
 /*
  * It was there when the last one ended: whether it has begun before batch programs that take turns
  * with it have had its SMs. A program that launches from Python takes up its next request later.
+ * One that was faster than the word of the last one's end began before that.
  */
 static void note_follow(const struct cot_policy *p, const struct cot_query *q)
 {
 	struct laius_flow *f = cot_laius_flow(q->tenant);
+	const struct cot_query *other;
 	uint32_t milli;
 
-	if (!f->left_ns || q->arrived_ns >= f->left_ns || q->began_ns < f->left_ns)
+	if (!f->left_ns || q->arrived_ns >= f->left_ns)
 		return;
-	milli = p->now_ns - f->left_ns > LAIUS_NEXT_NS ? 1000 : 0;
+	/* While another one runs nobody gets in front of it. */
+	cot_for_each_query(other, p) if (other->tenant == q->tenant && other != q) return;
+	milli = q->began_ns > f->left_ns && p->now_ns - f->left_ns > LAIUS_NEXT_NS ? 1000 : 0;
 	f->trail_milli = (uint16_t)((f->trail_milli * (TRAIL_OF - 1) + milli) / TRAIL_OF);
 }
 
@@ -109,26 +116,26 @@ static uint64_t response_ns(const struct cot_policy *p, const struct cot_query *
 
 /*
  * What is to be kept: less than the target, since a prediction is right in the mean only and the
- * p99 of some seconds scatters around it; a third of what all SMs leave, for to aim at what none
- * keeps would take everything from batch programs for nothing.
+ * p99 of some seconds scatters around it; a third of what all SMs leave at most, for to aim at what
+ * hardly anything keeps would take everything from batch programs for nothing.
  */
 static uint64_t aim_ns(const struct cot_policy *p, const struct cot_query *q)
 {
-	uint64_t target_ns = cot_policy_query_target_ns(q);
+	uint64_t target_ns = cot_policy_query_target_ns(q), most_ns = target_ns / SPARE_OF;
 	uint64_t best_ns = response_ns(p, q, q->plan->n_quotas - 1, 0), spare_ns;
 
 	if (best_ns >= target_ns)
 		return target_ns;
-	spare_ns = (target_ns - best_ns) / 3;
-	return target_ns -
-	       (spare_ns < target_ns / LAIUS_SPARE ? spare_ns : target_ns / LAIUS_SPARE);
+	spare_ns = (target_ns - best_ns) / SPARE_OF_LEFT;
+	return target_ns - (spare_ns < most_ns ? spare_ns : most_ns);
 }
 
-/* The first that leaves `more_ns`. If none does, the one past which a request takes hardly less:
- * more would help nobody. */
-static uint32_t least_quota(const struct cot_policy *p, const struct cot_query *q, uint64_t more_ns)
+/* The first that leaves `more_ns` below `aim`. If none does, the one past which a request takes
+ * hardly less: more would help nobody. */
+static uint32_t least_quota(const struct cot_policy *p, const struct cot_query *q, uint64_t aim,
+			    uint64_t more_ns)
 {
-	uint64_t all_ns = cot_laius_slow_ns(p, q, q->plan->n_quotas - 1), aim = aim_ns(p, q);
+	uint64_t all_ns = cot_laius_slow_ns(p, q, q->plan->n_quotas - 1);
 	uint32_t x;
 
 	for (x = 0; x < q->plan->n_quotas; x++)
@@ -139,10 +146,10 @@ static uint32_t least_quota(const struct cot_policy *p, const struct cot_query *
 	return x;
 }
 
-/* The longest wait that all SMs leave, to a 256th of what is to be kept. */
-static uint64_t patience_of(const struct cot_policy *p, const struct cot_query *q)
+/* The longest wait that all SMs leave below `aim`, by halving. */
+static uint64_t patience_of(const struct cot_policy *p, const struct cot_query *q, uint64_t aim)
 {
-	uint64_t aim = aim_ns(p, q), left_ns = 0, step_ns = aim / 2;
+	uint64_t left_ns = 0, step_ns = aim / 2;
 	unsigned i;
 
 	for (i = 0; i < HALVINGS; i++, step_ns /= 2)
@@ -167,7 +174,8 @@ uint32_t cot_laius_enough(const struct laius_deal *d, const struct cot_query *q)
 {
 	bool own_sms = d->quiet || d->apart;
 	uint64_t budget_ns = laius_query(q)->budget_ns, best_ns = COT_NEVER, ns;
-	uint32_t least = least_quota(d->p, q, own_sms ? 0 : d->drain_ns), best = least, x;
+	uint64_t aim = aim_ns(d->p, q);
+	uint32_t least = least_quota(d->p, q, aim, own_sms ? 0 : d->drain_ns), best = least, x;
 
 	if (laius_is_one_launch(q))
 		return enough_for_next(q, least, own_sms);
@@ -234,10 +242,11 @@ static void stay_apart(struct laius_flow *f, uint64_t now_ns)
 static struct laius_need need_of(const struct laius_deal *d, struct laius_flow *f,
 				 const struct cot_query *q)
 {
-	uint32_t least = least_quota(d->p, q, 0), most = q->plan->sms[q->plan->n_quotas - 1];
-	uint32_t in_turn = d->drain_ns ? least_quota(d->p, q, d->drain_ns) : least;
+	uint64_t aim = aim_ns(d->p, q);
+	uint32_t least = least_quota(d->p, q, aim, 0), most = q->plan->sms[q->plan->n_quotas - 1];
+	uint32_t in_turn = d->drain_ns ? least_quota(d->p, q, aim, d->drain_ns) : least;
 	struct laius_need need = {
-		.patience_us = (uint32_t)(patience_of(d->p, q) / COT_NS_PER_US),
+		.patience_us = (uint32_t)(patience_of(d->p, q, aim) / COT_NS_PER_US),
 		.sms = (uint16_t)q->plan->sms[least],
 		.in_turn_sms = (uint16_t)q->plan->sms[in_turn],
 	};
@@ -287,6 +296,7 @@ void cot_laius_begun(const struct laius_deal *d, const struct cot_query *q, uint
 	uint32_t sms = q->plan->sms[quota],
 		 reach = d->l->top - (own->low < d->l->top ? own->low : 0);
 
+	own->spare_ns = cot_policy_query_target_ns(q) - aim_ns(d->p, q);
 	own->own_sms = d->apart || d->quiet;
 	own->apart = own->own_sms && !cot_laius_stall_ns(d, reach > sms ? reach : sms);
 	say_need(d, q, rate);

@@ -156,6 +156,12 @@ static void test_hidden(void **state)
 		assert_int_equal(cot_model_set_time(&m.gpu, &k, 1, &options, &set), 0);
 		near(set.seconds, 8 * US * sqrt(15 + i * i));
 	}
+	/* In the last round of 45 blocks SMs are not full. */
+	k.n_blocks = 45;
+	k.alone_s = (4 + 160 + 3) * US;
+	assert_int_equal(cot_model_calibrate(&m.gpu, &k), 0);
+	assert_int_equal(cot_model_set_time(&m.gpu, &k, 1, &options, &set), 0);
+	near(set.seconds, 160 * US);
 	/* One that takes less than the equations say has nothing to give. */
 	k.n_blocks = 10;
 	k.alone_s = (4 + 4 + 3) * US;

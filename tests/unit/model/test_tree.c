@@ -1,5 +1,4 @@
-/* Decision trees: one by hand, what every tree keeps to, and the logarithm below them. */
-#include <float.h>
+/* Decision trees: one by hand, and what every tree keeps to. */
 #include <math.h>
 #include <string.h>
 
@@ -149,32 +148,14 @@ static void the_same_bits_everywhere(void **state)
 	assert_true(hash == 0x509a038ea45b836a);
 }
 
-static void logarithms(void **state)
-{
-	static const double xs[] = {1,	      2,
-				    0.5,      1.4142135623730951,
-				    1e9,      123456789.25,
-				    DBL_MIN,  DBL_MIN / 1024,
-				    DBL_MAX,  1.0000001,
-				    0.9999999};
-	unsigned i;
-
-	(void)state;
-	for (i = 0; i < COT_ARRAY_LEN(xs); i++)
-		near(cot_model_log(xs[i]), log(xs[i]), 4e-16 + 4e-16 * fabs(log(xs[i])));
-	assert_true(cot_model_log(1) == 0);
-	for (i = 0; i < COT_ARRAY_LEN(xs); i++)
-		if (xs[i] >= DBL_MIN)
-			near(cot_model_sqrt(xs[i]), sqrt(xs[i]), 4e-16 * sqrt(xs[i]));
-	assert_true(cot_model_sqrt(0) == 0);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_tree_by_hand), cmocka_unit_test(ties),
-		cmocka_unit_test(few_rows),	  cmocka_unit_test(any_tree),
-		cmocka_unit_test(logarithms),	  cmocka_unit_test(the_same_bits_everywhere),
+		cmocka_unit_test(a_tree_by_hand),
+		cmocka_unit_test(ties),
+		cmocka_unit_test(few_rows),
+		cmocka_unit_test(any_tree),
+		cmocka_unit_test(the_same_bits_everywhere),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,8 +1,8 @@
 /* How requests come, and how long they wait for each other. */
+#include "model/number.h"
 #include "model/wait.h"
 
 #include "base/rng.h"
-#include "model/tree.h"
 #include "test.h"
 
 #define MS 1000000u

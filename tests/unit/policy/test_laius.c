@@ -119,14 +119,15 @@ static void test_unknown(void **state)
 
 /* ---- lag ---- */
 
-static void play_figure_14(const struct cot_policy_ops *ops, const uint32_t *first)
+static void play_figure_14(const struct cot_policy_ops *ops, uint64_t target_us,
+			   const uint32_t *first)
 {
 	static const uint64_t takes_ms[TASKS] = {19, 7, 7, 7, 10, 10};
 	struct cot_plan plan = the_plan();
 	struct bench *b = queries_begin(ops, 0);
 	unsigned i;
 
-	service(b, SERVICE, 60000);
+	service(b, SERVICE, target_us);
 	batch(b, BATCH);
 	query(b, 1, SERVICE, 0, &plan);
 	for (i = 0; i < TASKS; i++) {
@@ -147,9 +148,11 @@ static void test_figure_14(void **state)
 	static const uint32_t stays[TASKS] = {64, 64, 64, 64, 64, 64};
 
 	(void)state;
-	play_figure_14(&cot_policy_laius_paper, follows);
-	play_figure_14(&cot_policy_laius_nb, follows);
-	play_figure_14(&cot_policy_laius_nc, stays);
+	play_figure_14(&cot_policy_laius_paper, 60000, follows);
+	play_figure_14(&cot_policy_laius_nb, 60000, follows);
+	play_figure_14(&cot_policy_laius_nc, 60000, stays);
+	/* As published it is compared with its plan, whatever its target leaves. */
+	play_figure_14(&cot_policy_laius_paper, 200000, follows);
 }
 
 /* ---- several queries ---- */

@@ -241,42 +241,63 @@ static void test_next_follows(void **state)
 	queries_end(b);
 }
 
-/* A request that is behind its plan takes SMs on which batch kernels are if it is done sooner so,
- * or in time; otherwise it does without them. */
-/* Requests that were queued and begin later, so that batch kernels get in front of each: these have
- * no room for a queue then. */
+/* Requests in pairs, of which the second is queued and begins so much later. */
+static void pairs(struct bench *b, unsigned n, uint64_t later_ns)
+{
+	const uint32_t id = 50;
+
+	while (n--) {
+		query(b, id, SERVICE, 0, &plan);
+		bench_run(b, takes_ns(b));
+		query_ends(b, id);
+		bench_run(b, later_ns);
+		query(b, id, SERVICE, later_ns + US, &plan);
+		bench_run(b, takes_ns(b));
+		query_ends(b, id);
+		bench_run(b, 7 * MS);
+	}
+	bench_run(b, 10 * MS);
+}
+
+/* Where queued requests begin so late that batch kernels get in front of each, there is no room for
+ * these; until they follow at once again. */
 static void test_next_trails(void **state)
 {
+	struct bench *b = begin(6000, 2 * MS);
+
+	(void)state;
+	requests(b, 5 * MS, 20);
+	expect_part(b, BATCH, 0, 0);
+	pairs(b, 40, 100 * US);
+	expect_part(b, BATCH, 0, 0);
+	pairs(b, 40, MS);
+	expect_part(b, BATCH, 0, 112);
+	pairs(b, 400, 100 * US);
+	expect_part(b, BATCH, 0, 0);
+	queries_end(b);
+}
+
+/* What fits the target just so is not enough; where all SMs leave little, a third of that is. */
+static void test_room_below_the_target(void **state)
+{
 	static const struct {
-		uint64_t later_ns;
-		bool apart;
-	} cases[] = {{100 * US, false}, {MS, true}};
-	unsigned i, n;
+		uint64_t target_us;
+		uint32_t n; /* that batch programs have */
+	} cases[] = {{2050, 64}, {2200, 112}, {1060, 64}, {1040, 8}};
+	unsigned i;
 
 	(void)state;
 	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		struct bench *b = begin(6000, 2 * MS);
-		const uint64_t later_ns = cases[i].later_ns;
+		struct bench *b = begin(cases[i].target_us, 50 * MS);
 
-		requests(b, 5 * MS, 20);
-		expect_part(b, BATCH, 0, 0);
-		for (n = 10; n < 90; n++) {
-			bool queued = n % 2;
-
-			query(b, n, SERVICE, queued ? later_ns + US : 0, &plan);
-			bench_run(b, takes_ns(b));
-			query_ends(b, n);
-			bench_run(b, queued ? 7 * MS : later_ns);
-		}
-		bench_run(b, 10 * MS);
-		if (cases[i].apart)
-			expect_part(b, BATCH, 0, 112);
-		else
-			expect_part(b, BATCH, 0, 0);
+		requests(b, 50 * MS, 10);
+		expect_part(b, BATCH, 0, cases[i].n);
 		queries_end(b);
 	}
 }
 
+/* A request that is behind its plan takes SMs on which batch kernels are if it is done sooner so,
+ * or in time; otherwise it does without them. */
 static void test_behind_its_plan(void **state)
 {
 	static const uint64_t query_ns[] = {16 * MS, 8 * MS, 4 * MS};
@@ -591,6 +612,7 @@ int main(void)
 		cmocka_unit_test(test_launched_before),
 		cmocka_unit_test(test_next_follows),
 		cmocka_unit_test(test_next_trails),
+		cmocka_unit_test(test_room_below_the_target),
 		cmocka_unit_test(test_behind_its_plan),
 		cmocka_unit_test(test_nobody_else),
 		cmocka_unit_test(test_after_a_pause),
