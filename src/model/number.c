@@ -6,8 +6,7 @@
 #define LN2_HIGH   6.93147180369123816490e-01
 #define LN2_LOW	   1.90821492927058770002e-10
 #define LOG_TERMS  25 /* odd: 2 s^25 / 25 is below 1e-20 */
-#define SQRT_STEPS 5  /* off by 6 % at first, then by 2e-3, 2e-6, 2e-12 and 2e-24; one to be sure \
-		       */
+#define SQRT_STEPS 5  /* off by 6 % at first, then by 2e-3, 2e-6, 2e-12, 2e-24 */
 
 /*
  * x = m * 2^e with m near 1; log(m) = 2 (s + s^3/3 + s^5/5 + ...), s = (m - 1) / (m + 1). The two
