@@ -1,4 +1,5 @@
 /* Decision trees: one by hand, and what every tree keeps to. */
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
