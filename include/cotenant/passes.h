@@ -82,7 +82,7 @@ struct cot_workers_control {
 	uint32_t pad1[30];
 	uint32_t done;	/* tasks done by workers that ended, summed over all launches */
 	uint32_t ended; /* workers that ended, summed; counted after their tasks */
-	uint32_t come;	/* workers of a gathered launch that have begun */
+	uint32_t come;	/* workers that have begun and had no first chunk */
 	uint32_t pad2[29];
 };
 

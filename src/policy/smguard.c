@@ -176,9 +176,22 @@ static uint32_t take_owed(struct cot_policy *p, const struct room *r, const stru
 }
 
 /* What latency works have beside long tasks. */
-static void take_beside(struct cot_policy *p, struct room *r)
+static uint32_t take_beside(struct cot_policy *p, const struct room *r)
 {
-	r->kept -= take_surplus(p, r, less(r->kept, r->n_sms), is_any, NULL);
+	return take_surplus(p, r, less(r->kept, r->n_sms), is_any, NULL);
+}
+
+/*
+ * Where another latency work is to be served, nothing lies beside anything. If the reservation of a
+ * running one was raised meanwhile, that one keeps what it has, and batch works leave for it.
+ */
+static void take_excess(struct cot_policy *p, struct room *r)
+{
+	uint32_t gap = less(r->kept, r->n_sms), taken = take_beside(p, r);
+
+	taken += cot_works_adjust(p, r->gpu, gap - taken, 1, true, may_give, NULL);
+	if (taken)
+		*r = cot_smguard_look(p, r->gpu);
 }
 
 /*
@@ -193,18 +206,17 @@ static bool serve_reservation(struct cot_policy *p, struct room *r, struct cot_w
 	uint32_t most = least(w->want, cot_smguard_quota_room(r, w)),
 		 need = least(cot_smguard_reserved(p, w), most);
 	uint32_t owed = less(cot_smguard_reserve(p, w), held_of(w->tenant)->latency_kept);
-	uint32_t remain = less(r->n_sms, r->kept), over = less(r->kept, r->n_sms), beside = 0;
+	uint32_t remain = less(r->n_sms, r->kept), beside = 0;
 	uint32_t soon = less(remain, r->long_there - r->long_kept);
 
 	if (most > soon)
 		remain += cot_works_adjust(p, r->gpu, most - soon, 1, true, may_give_short, NULL);
 	if (r->n_latency == 1 && need <= remain)
 		beside = r->beside; /* nobody has to give what is reserved */
-	if (need + over > remain)
-		remain += take_owed(p, r, w, least(need + over - remain, owed + over));
-	if (need + over > remain)
-		remain += take_surplus(p, r, need + over - remain, is_of_tenant, w->tenant);
-	remain = less(remain, over);
+	if (need > remain)
+		remain += take_owed(p, r, w, least(need - remain, owed));
+	if (need > remain)
+		remain += take_surplus(p, r, need - remain, is_of_tenant, w->tenant);
 	if (!most || !remain)
 		return !most || owed < need;
 	grant(p, r, w, least(most, remain + beside), false);
@@ -246,7 +258,7 @@ static void serve_reservations(struct cot_policy *p, struct room *r)
 	{
 		if (w->gpu != r->gpu || w->state != COT_WORK_WAITING || is_batch(w))
 			continue;
-		take_beside(p, r);
+		take_excess(p, r);
 		if (!serve_reservation(p, r, w))
 			return;
 	}
@@ -359,7 +371,7 @@ static uint64_t grow(struct cot_policy *p, struct room *r, struct cot_work *w)
 }
 
 /* A latency work that stays gives back what it has beyond its reserve, or just beside others. */
-static uint64_t limit_latency(struct cot_policy *p, struct room *r)
+static uint64_t limit_latency(struct cot_policy *p, const struct room *r)
 {
 	uint64_t since_ns = r->latency_since_ns, until_ns;
 
@@ -371,7 +383,7 @@ static uint64_t limit_latency(struct cot_policy *p, struct room *r)
 	if (r->missed)
 		(void)take_surplus(p, r, r->n_sms, is_any, NULL);
 	else
-		take_beside(p, r);
+		(void)take_beside(p, r);
 	return COT_NEVER;
 }
 

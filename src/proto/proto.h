@@ -309,8 +309,9 @@ enum cot_proto_method {
 /* WORK_GRANT: less than the GPU is all that the work may have, so a batch kernel's workers begin on
  * whole SMs. Older daemons do not say so. */
 #define COT_WORK_WHOLE_SMS 4u
-/* WORK_GRANT: all works of the GPU together have more than it, so some of the workers may wait for
- * a place, and none begins with tasks of its own. Older daemons do not say so. */
+/* WORK_GRANT: the works that run on the GPU keep more CapSMs together than it has SMs, so some of
+ * this one's workers may wait for a place. If there are more tasks than workers, none begins with
+ * tasks of its own: all claim them. Older daemons do not say so. */
 #define COT_WORK_CROWDED 8u
 
 struct cot_msg_work_hello {

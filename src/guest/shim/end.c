@@ -89,10 +89,22 @@ static uint32_t mean(uint32_t before, uint32_t task_ns, unsigned n)
 	return (uint32_t)((3ull * before + task_ns) / 4);
 }
 
-/* Some of its workers may have waited for a place until nothing was left to do. */
-static bool is_crowded(const struct cot_shim_slot *s)
+/*
+ * Of a crowded grant: some of its workers may have waited for a place until nothing was left to do.
+ * Then its tasks seem to take longer than they do, never shorter.
+ */
+static bool may_have_waited(const struct cot_shim_slot *s)
 {
 	return s->args.first == s->args.n_tasks && !s->surplus;
+}
+
+static uint32_t learnt(const struct cot_shim_slot *s, uint32_t task_ns)
+{
+	uint32_t before = atomic_load(&s->ref->task_ns);
+
+	if (before && may_have_waited(s))
+		return task_ns < before ? task_ns : before;
+	return mean(before, task_ns, atomic_fetch_add(&s->ref->n_timed, 1));
 }
 
 void cot_shim_end_learn(const struct cot_shim_slot *s)
@@ -101,7 +113,7 @@ void cot_shim_end_learn(const struct cot_shim_slot *s)
 	double task_ns;
 	float ms = 0;
 
-	if (!s->timed || cot_shim_slot_evicts(s) || (is_crowded(s) && atomic_load(&r->task_ns)) ||
+	if (!s->timed || cot_shim_slot_evicts(s) ||
 	    COT_REAL(cuEventElapsedTime)(&ms, s->begin, s->end) ||
 	    atomic_load(&r->handle) != s->handle)
 		return;
@@ -110,6 +122,5 @@ void cot_shim_end_learn(const struct cot_shim_slot *s)
 		task_ns = 1;
 	if (task_ns > UINT32_MAX / 2)
 		task_ns = UINT32_MAX / 2;
-	atomic_store(&r->task_ns, mean(atomic_load(&r->task_ns), (uint32_t)task_ns,
-				       atomic_fetch_add(&r->n_timed, 1)));
+	atomic_store(&r->task_ns, learnt(s, (uint32_t)task_ns));
 }

@@ -71,7 +71,9 @@ void cot_shim_runtime_ended(struct cot_shim_slot *s)
 	w->n_launches++;
 	w->n_tasks += cot_shim_slot_tasks(s);
 	if (!s->original) {
-		/* The next one is as this one: its workers begin with tasks of their own, or not.
+		/*
+		 * It is made ready for one more launch like this one: the first tasks that workers
+		 * claim are behind those that they begin with, if they begin with any.
 		 */
 		s->armed = s->args.first < s->args.n_tasks ? s->args.n_workers * s->args.chunk : 0;
 		s->armed_flag = s->surplus;

@@ -126,10 +126,12 @@ static void put_ask(struct cot_tasks *t)
 }
 
 /*
- * Who leaves without having done a task was never to stay (cot_workers_gather()). If it left at
- * once, a block of the same launch that is still to come would be put in its place and not on the
- * SMs that are to be filled: so it waits until all have come. Where some have ended already they do
- * not all fit, and it waits for nobody.
+ * Who leaves a gathered launch (cot_workers_gather()) without having done a task was never to stay.
+ * If it left at once, a block of the same launch that is still to come would be put in its place
+ * and not on the SMs that are to be filled: so it waits until all have come. Where some have ended
+ * already they do not all fit, and it waits for nobody. In other launches whose workers begin with
+ * a claim, one that is evicted before it has done a task cannot be told from that: it waits, too,
+ * some microseconds at most.
  */
 static void put_go(struct cot_tasks *t)
 {

@@ -148,6 +148,146 @@ static void test_another_request(void **state)
 	end(b);
 }
 
+/* A work that wants little leaves as much free, but what is beside others is for the only one. */
+static void test_beside_a_small_request(void **state)
+{
+	struct bench *b = begin();
+
+	(void)state;
+	latency(b, LATENCY, SMS(40));
+	latency(b, LATENCY2, SMS(30));
+	batch(b, BATCH, NONE);
+	few_blocks(b, 1, BATCH);
+	(void)bench_work(b, 2, LATENCY, 10 * 8, 8, SHORT_NS, false);
+	expect(b, 2, 10, 0);
+	request(b, 3, LATENCY2);
+	expect(b, 1, 41, 0);
+	expect(b, 2, 10, 0);
+	expect(b, 3, 81, 0);
+	end(b);
+}
+
+/* Batch works 1 to 10, of one CapSM each, which can leave as a whole or not at all. */
+static void ten_works(struct bench *b, bool can_settle)
+{
+	uint32_t id;
+
+	batch(b, BATCH, NONE);
+	for (id = 1; id <= 10; id++) {
+		(void)bench_work(b, id, BATCH, 8, 8, LONG_NS, can_settle);
+		expect(b, id, 1, 0);
+		assert_int_equal(b->works[id].settled, can_settle);
+	}
+}
+
+static uint32_t ten_evicted(const struct bench *b)
+{
+	uint32_t id, n = 0;
+
+	for (id = 1; id <= 10; id++)
+		n += b->works[id].evicted;
+	return n;
+}
+
+/* Nothing beside others for a work that others have to leave for. */
+static void test_works_leave(void **state)
+{
+	struct bench *b = begin();
+
+	(void)state;
+	ten_works(b, true);
+	latency(b, LATENCY, SMS(125));
+	request(b, 11, LATENCY);
+	assert_int_equal(ten_evicted(b), 3);
+	expect(b, 11, 125, 0);
+	end(b);
+}
+
+/*
+ * What a work has beside others becomes what is reserved for it. The next request takes from the
+ * batch works what no longer fits the GPU, and then what it is to get: that is what they have left.
+ */
+static void test_reservation_raised(void **state)
+{
+	struct bench *b = begin();
+
+	(void)state;
+	latency(b, LATENCY, SMS(40));
+	latency(b, LATENCY2, SMS(30));
+	ten_works(b, true);
+	request(b, 11, LATENCY);
+	expect(b, 11, 132, 0);
+	latency(b, LATENCY, SMS(125));
+	assert_int_equal(ten_evicted(b), 0); /* each keeps one, to do the rest */
+	expect(b, 11, 132, 0);
+	request(b, 12, LATENCY2);
+	assert_int_equal(ten_evicted(b), 10);
+	expect(b, 11, 132, 7);
+	expect(b, 12, 7, 0);
+	end(b);
+}
+
+/* The same where batch works have just what does not fit: nothing is left for the next request. */
+static void test_all_is_reserved(void **state)
+{
+	struct bench *b = begin();
+
+	(void)state;
+	latency(b, LATENCY, SMS(40));
+	latency(b, LATENCY2, SMS(30));
+	ten_works(b, true);
+	request(b, 11, LATENCY);
+	latency(b, LATENCY, SMS(132));
+	request(b, 12, LATENCY2);
+	assert_int_equal(ten_evicted(b), 10);
+	expect(b, 11, 132, 0);
+	expect(b, 12, 0, 0);
+	(void)bench_work_done(b, 11, 0);
+	expect(b, 12, 132, 0);
+	end(b);
+}
+
+/* And where they have one that does not fit and that they have to keep. */
+static void test_works_cannot_leave(void **state)
+{
+	struct bench *b = begin();
+
+	(void)state;
+	latency(b, LATENCY, SMS(40));
+	latency(b, LATENCY2, SMS(30));
+	ten_works(b, false);
+	request(b, 11, LATENCY);
+	latency(b, LATENCY, SMS(125));
+	request(b, 12, LATENCY2);
+	assert_int_equal(ten_evicted(b), 0);
+	expect(b, 11, 132, 7);
+	expect(b, 12, 0, 0);
+	(void)bench_work_done(b, 11, 0);
+	expect(b, 12, 132, 0);
+	end(b);
+}
+
+/*
+ * A second work of the same program takes away what the first one has beside others. What the
+ * program is missing then of its raised reservation, the batch works give.
+ */
+static void test_second_work_of_a_raised_reservation(void **state)
+{
+	struct bench *b = begin();
+
+	(void)state;
+	latency(b, LATENCY, SMS(40));
+	ten_works(b, true);
+	request(b, 11, LATENCY);
+	expect(b, 11, 132, 0);
+	latency(b, LATENCY, SMS(125));
+	request(b, 12, LATENCY);
+	assert_int_equal(ten_evicted(b), 3);
+	expect(b, 11, 132, 132 - 63);
+	expect(b, 12, 62, 0); /* half of the 125 */
+	end(b);
+}
+
 /* After 20 ms; after 5 ms if a batch work waits. */
 static void test_given_back(void **state)
 {
@@ -185,6 +325,12 @@ int main(void)
 		cmocka_unit_test(test_short_tasks_leave),
 		cmocka_unit_test(test_reservation_goes_before),
 		cmocka_unit_test(test_another_request),
+		cmocka_unit_test(test_beside_a_small_request),
+		cmocka_unit_test(test_reservation_raised),
+		cmocka_unit_test(test_all_is_reserved),
+		cmocka_unit_test(test_works_cannot_leave),
+		cmocka_unit_test(test_works_leave),
+		cmocka_unit_test(test_second_work_of_a_raised_reservation),
 		cmocka_unit_test(test_given_back),
 	};
 

@@ -298,9 +298,15 @@ static void gathered_ones(void **state)
 	slot.flag = 4;
 	(void)launch_of(2);
 	assert_int_equal(ref.task_ns, 4000);
+	slot.flag = 3;
+	(void)launch_of(2);
+	assert_int_equal(ref.task_ns, 5000); /* (3 * 4000 + 8000) / 4 */
 }
 
-/* Not all of 100 workers may have had a place: better than nothing, and no example otherwise. */
+/*
+ * Not all of 100 workers may have had a place, so a task takes no longer than it seems: better than
+ * nothing, and later only if it is less. It is none of the first few.
+ */
 static void crowded_ones(void **state)
 {
 	(void)state;
@@ -310,9 +316,17 @@ static void crowded_ones(void **state)
 	assert_int_equal(ref.task_ns, 10000);
 	(void)launch_of(4);
 	assert_int_equal(ref.task_ns, 10000);
+	(void)launch_of(0.5);
+	assert_int_equal(ref.task_ns, 5000);
+	ref.n_launched = TIME_EVERY;
+	(void)launch_of(0.4);
+	assert_int_equal(ref.task_ns, 4000);
+	assert_int_equal(ref.n_timed, 1);
 	slot.args.first = 0;
-	(void)launch_of(2);
-	assert_true(ref.task_ns > 10000);
+	ref.n_launched = TIME_EVERY;
+	(void)launch_of(0.8);
+	assert_int_equal(ref.task_ns, 5000); /* (3 * 4000 + 8000) / 4 */
+	assert_int_equal(ref.n_timed, 2);
 }
 
 /* The entry stands for another function by now. */
