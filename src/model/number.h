@@ -1,5 +1,6 @@
 /*
- * Functions of numbers that give the same bits everywhere, which libm's do not. Pure; see model.h.
+ * Functions of numbers that give the same bits everywhere. libm's logarithm does not; its square
+ * root does, but what is loaded into programs links libc only. Pure; see model.h.
  */
 #ifndef COT_MODEL_NUMBER_H
 #define COT_MODEL_NUMBER_H
