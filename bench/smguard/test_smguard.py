@@ -168,6 +168,16 @@ class Configuration(unittest.TestCase):
                 self.assertEqual(f.read().splitlines()[1:], ["policy: smguard", expected])
 
 
+class SecondGpu(unittest.TestCase):
+    """An MPS server that sees one GPU only shows it as the first."""
+
+    def test_its_number_for_programs(self):
+        for visible, seen in (("1", "0"), ("GPU-1234", "GPU-1234")):
+            way = ways.PlainMps(None, "folder", {"CUDA_VISIBLE_DEVICES": visible})
+            self.assertEqual(way.env["CUDA_VISIBLE_DEVICES"], visible)
+            self.assertEqual(way.launch_app("batch", "b", ["app"])[1]["CUDA_VISIBLE_DEVICES"], seen)
+
+
 class Mistakes(unittest.TestCase):
     def run_with(self, *arguments):
         return subprocess.run([*RUN, *arguments], capture_output=True, text=True, check=False)

@@ -126,10 +126,14 @@ class Mps(Way):
             raise Failed(f"the MPS control program did not start: {process.tail(self.log)}")
         self.tell(f"start_server -uid {os.geteuid()}")
 
-    def launch(self, name, program, argv):
+    def client_env(self):
         env = dict(self.env)
         if env.get(process.VISIBLE, "").isdigit():
             env[process.VISIBLE] = "0"  # the server sees one GPU only, which is then the first to its programs
+        return env
+
+    def launch(self, name, program, argv):
+        env = self.client_env()
         if self.percent and program.role == "batch":
             env["CUDA_MPS_ACTIVE_THREAD_PERCENTAGE"] = str(self.percent)
         return argv, env

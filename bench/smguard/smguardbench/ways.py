@@ -16,7 +16,7 @@ class PlainMps(Mps):
     policy = None
 
     def launch_app(self, role, name, argv):
-        return argv, dict(self.env)
+        return argv, self.client_env()
 
 
 class Shared(Cotenant):
