@@ -177,6 +177,7 @@ uint32_t cot_laius_enough(const struct laius_deal *d, const struct cot_query *q)
 	uint64_t aim = aim_ns(d->p, q);
 	uint32_t least = least_quota(d->p, q, aim, own_sms ? 0 : d->drain_ns), best = least, x;
 
+	laius_query(q)->spare_ns = cot_policy_query_target_ns(q) - aim;
 	if (laius_is_one_launch(q))
 		return enough_for_next(q, least, own_sms);
 	/* Fewer than the next ones need are not taken though they are free sooner: the queue would
@@ -242,7 +243,7 @@ static void stay_apart(struct laius_flow *f, uint64_t now_ns)
 static struct laius_need need_of(const struct laius_deal *d, struct laius_flow *f,
 				 const struct cot_query *q)
 {
-	uint64_t aim = aim_ns(d->p, q);
+	uint64_t aim = cot_policy_query_target_ns(q) - laius_query(q)->spare_ns;
 	uint32_t least = least_quota(d->p, q, aim, 0), most = q->plan->sms[q->plan->n_quotas - 1];
 	uint32_t in_turn = d->drain_ns ? least_quota(d->p, q, aim, d->drain_ns) : least;
 	struct laius_need need = {
@@ -296,7 +297,6 @@ void cot_laius_begun(const struct laius_deal *d, const struct cot_query *q, uint
 	uint32_t sms = q->plan->sms[quota],
 		 reach = d->l->top - (own->low < d->l->top ? own->low : 0);
 
-	own->spare_ns = cot_policy_query_target_ns(q) - aim_ns(d->p, q);
 	own->own_sms = d->apart || d->quiet;
 	own->apart = own->own_sms && !cot_laius_stall_ns(d, reach > sms ? reach : sms);
 	say_need(d, q, rate);
