@@ -203,20 +203,28 @@ static void test_works_leave(void **state)
 	end(b);
 }
 
+/* Two reservations, of 40 and 30, and these; the first has all beside them. */
+static struct bench *begin_beside_ten(bool can_settle)
+{
+	struct bench *b = begin();
+
+	latency(b, LATENCY, SMS(40));
+	latency(b, LATENCY2, SMS(30));
+	ten_works(b, can_settle);
+	request(b, 11, LATENCY);
+	expect(b, 11, 132, 0);
+	return b;
+}
+
 /*
  * What a work has beside others becomes what is reserved for it. The next request takes from the
  * batch works what no longer fits the GPU, and then what it is to get: that is what they have left.
  */
 static void test_reservation_raised(void **state)
 {
-	struct bench *b = begin();
+	struct bench *b = begin_beside_ten(true);
 
 	(void)state;
-	latency(b, LATENCY, SMS(40));
-	latency(b, LATENCY2, SMS(30));
-	ten_works(b, true);
-	request(b, 11, LATENCY);
-	expect(b, 11, 132, 0);
 	latency(b, LATENCY, SMS(125));
 	assert_int_equal(ten_evicted(b), 0); /* each keeps one, to do the rest */
 	expect(b, 11, 132, 0);
@@ -230,13 +238,9 @@ static void test_reservation_raised(void **state)
 /* The same where batch works have just what does not fit: nothing is left for the next request. */
 static void test_all_is_reserved(void **state)
 {
-	struct bench *b = begin();
+	struct bench *b = begin_beside_ten(true);
 
 	(void)state;
-	latency(b, LATENCY, SMS(40));
-	latency(b, LATENCY2, SMS(30));
-	ten_works(b, true);
-	request(b, 11, LATENCY);
 	latency(b, LATENCY, SMS(132));
 	request(b, 12, LATENCY2);
 	assert_int_equal(ten_evicted(b), 10);
@@ -250,13 +254,9 @@ static void test_all_is_reserved(void **state)
 /* And where they have one that does not fit and that they have to keep. */
 static void test_works_cannot_leave(void **state)
 {
-	struct bench *b = begin();
+	struct bench *b = begin_beside_ten(false);
 
 	(void)state;
-	latency(b, LATENCY, SMS(40));
-	latency(b, LATENCY2, SMS(30));
-	ten_works(b, false);
-	request(b, 11, LATENCY);
 	latency(b, LATENCY, SMS(125));
 	request(b, 12, LATENCY2);
 	assert_int_equal(ten_evicted(b), 0);
