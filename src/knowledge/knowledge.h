@@ -58,8 +58,10 @@ struct cot_known_input {
 	 * be 0 as well. */
 	uint32_t n_tasks, n_launches;
 	const uint16_t *tasks;
-	/* Once it is complete: for this size, and for sizes that are nearer to it than to others.
-	 */
+	/* Once it is complete: time_ns with the host's part of it as it is in the mean of all
+	 * quotas, where the kernels are known; and plans for this size, and for sizes that are
+	 * nearer to it than to others. */
+	uint64_t even_ns[COT_KNOWN_QUOTAS_MAX];
 	struct cot_plan plan, near;
 };
 

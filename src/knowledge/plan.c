@@ -73,24 +73,22 @@ static uint64_t kernels_ns(const struct cot_knowledge *k, const struct cot_known
 }
 
 /*
- * How long a query takes on each quota. What it takes beside its kernels is the host's time: that
- * does not hang on SMs, but is another one each time that a program is looked at, so the mean
- * counts. ret: [n_quotas].
+ * What a query takes beside its kernels is the host's time: that does not hang on SMs, but is
+ * another one each time that a program is looked at, so the mean counts.
  */
-static void even_host(const struct cot_knowledge *k, const struct cot_known_input *in,
-		      uint64_t *ret)
+static void even_host(const struct cot_knowledge *k, struct cot_known_input *in)
 {
 	uint64_t host_ns = 0;
 	uint32_t x;
 
-	memcpy(ret, in->time_ns, k->n_quotas * sizeof(*ret));
+	memcpy(in->even_ns, in->time_ns, sizeof(in->even_ns));
 	for (x = 0; x < k->n_quotas; x++) {
-		if (!in->n_tasks || ret[x] < kernels_ns(k, in, x))
+		if (!in->n_tasks || in->time_ns[x] < kernels_ns(k, in, x))
 			return;
-		host_ns += (ret[x] - kernels_ns(k, in, x)) / k->n_quotas;
+		host_ns += (in->time_ns[x] - kernels_ns(k, in, x)) / k->n_quotas;
 	}
 	for (x = 0; x < k->n_quotas; x++)
-		ret[x] = kernels_ns(k, in, x) + host_ns;
+		in->even_ns[x] = kernels_ns(k, in, x) + host_ns;
 }
 
 /* Task i of n, on one quota, so that all of them take as long as the query. What is left beside the
@@ -104,7 +102,7 @@ static uint64_t fit(uint64_t task_ns, uint64_t sum_ns, uint64_t query_ns, uint32
 }
 
 static void fit_tasks(const struct cot_knowledge *k, const struct cot_known_input *in,
-		      const uint64_t *query_ns, uint64_t *time)
+		      uint64_t *time)
 {
 	uint32_t i, x;
 
@@ -112,15 +110,16 @@ static void fit_tasks(const struct cot_knowledge *k, const struct cot_known_inpu
 		uint64_t sum_ns = kernels_ns(k, in, x);
 
 		for (i = 0; i < in->n_tasks; i++)
-			time[(size_t)i * k->n_quotas + x] = fit(time[(size_t)i * k->n_quotas + x],
-								sum_ns, query_ns[x], in->n_tasks);
+			time[(size_t)i * k->n_quotas + x] =
+				fit(time[(size_t)i * k->n_quotas + x], sum_ns, in->even_ns[x],
+				    in->n_tasks);
 	}
 	for (i = 0; i < in->n_tasks; i++)
 		cot_quota_repair(&time[(size_t)i * k->n_quotas], k->n_quotas);
 }
 
 /* The kernels of a query, one after the other. */
-static int set_tasks(struct cot_knowledge *k, struct cot_known_input *in, const uint64_t *query_ns)
+static int set_tasks(struct cot_knowledge *k, struct cot_known_input *in)
 {
 	uint64_t *time = new_row(k, in->n_tasks), *bytes = new_row(k, in->n_tasks);
 	uint32_t i, x;
@@ -137,7 +136,7 @@ static int set_tasks(struct cot_knowledge *k, struct cot_known_input *in, const 
 			known = known && r->bytes_per_s[x];
 		}
 	}
-	fit_tasks(k, in, query_ns, time);
+	fit_tasks(k, in, time);
 	in->plan.n_tasks = in->n_tasks;
 	in->plan.task_ns = time;
 	in->plan.task_bytes_per_s = bytes;
@@ -168,15 +167,15 @@ static int set_equal_tasks(struct cot_knowledge *k, struct cot_known_input *in)
 
 static int make_plan(struct cot_knowledge *k, struct cot_known_input *in)
 {
-	uint64_t *query = new_row(k, 1), mean_ns[COT_KNOWN_QUOTAS_MAX];
+	uint64_t *query = new_row(k, 1);
 
 	if (!query)
 		return -ENOMEM;
-	even_host(k, in, mean_ns);
-	memcpy(query, mean_ns, k->n_quotas * sizeof(*query));
+	even_host(k, in);
+	memcpy(query, in->even_ns, k->n_quotas * sizeof(*query));
 	finish_query(k, query);
 	in->plan = (struct cot_plan){.n_quotas = k->n_quotas, .sms = k->sms, .query_ns = query};
-	return in->n_tasks ? set_tasks(k, in, mean_ns) : set_equal_tasks(k, in);
+	return in->n_tasks ? set_tasks(k, in) : set_equal_tasks(k, in);
 }
 
 /* The tree divides sizes in the middle between two inputs: it says the same for all sizes that are
@@ -201,17 +200,14 @@ static int ask_tree(struct cot_knowledge *k, struct cot_known_input *in,
 static int ask_trees(struct cot_knowledge *k)
 {
 	struct cot_known_samples *s = cot_known_samples_create(k);
-	uint64_t even_ns[COT_KNOWN_QUOTAS_MAX];
 	uint32_t i, x;
 	int rc = 0;
 
 	if (!s)
 		return -ENOMEM;
-	for (i = 0; i < k->n_inputs; i++) {
-		even_host(k, k->inputs[i], even_ns);
+	for (i = 0; i < k->n_inputs; i++)
 		for (x = 0; x < k->n_quotas; x++)
-			s->time_ns[(size_t)i * k->n_quotas + x] = (double)even_ns[x];
-	}
+			s->time_ns[(size_t)i * k->n_quotas + x] = (double)k->inputs[i]->even_ns[x];
 	(void)cot_tree_grow(&s->all, NULL, s->rows, s->nodes);
 	for (i = 0; i < k->n_inputs && !rc; i++)
 		rc = ask_tree(k, k->inputs[i], s->nodes);
