@@ -2,7 +2,7 @@
 """The policy consolidate on this machine's GPU, beside other ways to share it.
 
 Four batch programs (chain.py): a product that fills the GPU with computing, copies that fill its memory, and two
-solvers of few blocks. Each kind is profiled on parts of the GPU (`cotenant profile`); what it does alone and what the
+solvers of few blocks; or, with --library, their like of a vendor's library (library.py). Each kind is profiled on parts of the GPU (`cotenant profile`); what it does alone and what the
 GPU then draws are measured meanwhile. Then all four run together for the same time under each policy: consolidate,
 which knows these files, static (all on the SMs of one MPS server), parts, and rotate (turns, no MPS). Written after
 every start: OUT/gangs.json, OUT/table.txt; what is there already, with the same options, is not measured again.
@@ -50,13 +50,24 @@ def parse():
     p.add_argument("--ways", type=chains.some_of(WAYS, "way"), default=",".join(WAYS), metavar="WAY[,..]")
     p.add_argument("--parts", metavar="SMS,..",
                    help="sizes to profile, the last the whole GPU; default: some for each kind")
-    p.add_argument("--us", type=int, default=1000, help="about as long as a kernel takes alone")
+    p.add_argument("--us", type=int, default=1000, help="about as long as a kernel of chain.py takes alone")
+    p.add_argument("--library", action="store_true", help="PyTorch programs, whose kernels are cuBLAS' and PyTorch's own")
     p.add_argument("--seconds", type=float, default=8, help="of each way")
     p.add_argument("--aim", choices=("energy", "time"), default="energy", help="of consolidate")
     p.add_argument("--commit", help="to note in the result; default: git's")
     p.add_argument("--budget", type=float, default=100, metavar="SECONDS",
                    help="no further way is begun with less than it takes left")
-    return p.parse_args()
+    a = p.parse_args()
+    if a.library and a.emulate:
+        p.error("--library is not for the emulated GPU, which has no such libraries")
+    return a
+
+
+def program(a, machine, kind):
+    """What runs it."""
+    if a.library:
+        return [sys.executable, os.path.join(chains.LIVE, "library.py"), "--what", kind]
+    return machine.argv("batch", "--us", a.us, *KINDS[kind][0])
 
 
 # ---- alone ----
@@ -66,10 +77,10 @@ class Study:
 
     def __init__(self, check, kind, daemon):
         self.kind, self.daemon, self.path = kind, daemon, check.file_of(kind)
-        options, parts, few = KINDS[kind]
+        _, parts, few = KINDS[kind]
         parts = check.a.parts or (few if check.a.emulate else parts)
         argv = [*check.machine.tools.cotenant, "profile", "--class", "batch", "--parts", parts, "--kernel-seconds", "0", "-o",
-                os.path.abspath(self.path), "--", *check.machine.argv("batch", "--us", check.a.us, *options)]
+                os.path.abspath(self.path), "--", *program(check.a, check.machine, kind)]
         self.profile = chains.Chain(f"profile-{kind}", argv, daemon.env, daemon.folder)
         self.whole_since, self.pid, self.energy, self.why_no_energy = None, None, [], None
 
@@ -158,7 +169,7 @@ class Check:
     def __init__(self, a, machine):
         self.a, self.machine = a, machine
         self.path = os.path.join(a.out, "gangs.json")
-        self.options = {"seconds": a.seconds, "us": a.us, "parts": a.parts, "aim": a.aim, "emulate": a.emulate}
+        self.options = {"seconds": a.seconds, "us": a.us, "parts": a.parts, "aim": a.aim, "emulate": a.emulate, "library": a.library}
         self.result = {"schema": "cotenant.gangs/1", **machine.facts(), "commit": a.commit or commit(chains.ROOT),
                        "command": " ".join(["bench/live/gangs.py", *sys.argv[1:]]),
                        "options": self.options, "kinds": {}, "ways": {}}
@@ -231,8 +242,7 @@ class Check:
         programs, windows = [], {}
         try:
             for name, kind in PROGRAMS.items():
-                argv = self.machine.argv("batch", "--us", self.a.us, *KINDS[kind][0])
-                programs.append(daemon.begin(name, argv, "--class", "batch"))
+                programs.append(daemon.begin(name, program(self.a, self.machine, kind), "--class", "batch"))
             daemon.wait_ready(programs)
             for way in ways:
                 if windows and left() < self.a.seconds + SETTLE_S + 2:

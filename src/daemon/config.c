@@ -46,6 +46,7 @@ static const struct cot_field gangs_fields[] = {
 	TO("aim", numbers.aim, COT_WORD(aim_words)),
 	TO("min_gain_permille", numbers.min_gain_permille, COT_WHOLE(0, 999)),
 	TO("base_w", numbers.base_w, COT_WHOLE(1, COT_POWER_W_MAX)),
+	TO("limit_w", numbers.limit_w, COT_WHOLE(1, COT_POWER_W_MAX)),
 	{0},
 };
 

@@ -17,6 +17,7 @@
 #define LOOK_NS	     (100 * COT_NS_PER_MS)
 #define MEMORY_LOOKS 10u /* every so many looks, at memory as well */
 #define MJ_PER_J     1e3
+#define MW_PER_W     1000u
 #define NVML_DEVICES "/dev/nvidiactl"
 
 /* ---- whose it is ---- */
@@ -102,6 +103,20 @@ static void take(struct energy *e, unsigned gpu, const struct cot_meter_gpu *m, 
 	g->last_ns = now_ns;
 }
 
+/* The least of all GPUs': programs of a gang may be on any of them. */
+static void tell_limit(const struct energy *e, const struct cot_meter_answer *answer)
+{
+	uint32_t least_mw = 0, mw;
+	unsigned gpu;
+
+	for (gpu = 0; gpu < COT_GPUS_MAX; gpu++) {
+		mw = answer->gpu[gpu].limit_mw;
+		if (mw && (!least_mw || mw < least_mw))
+			least_mw = mw;
+	}
+	cot_sched_set_limit_w(cot_host_sched(e->basis->host), least_mw / MW_PER_W);
+}
+
 /* ---- the process that reads the counters ---- */
 
 static void close_source(struct energy *e)
@@ -147,6 +162,7 @@ static void answered(struct cot_source *source, uint32_t events)
 		take(e, gpu, &answer.gpu[gpu], now_ns);
 		e->memory_bytes[gpu] = answer.gpu[gpu].memory_bytes;
 	}
+	tell_limit(e, &answer);
 	if (!answer.has_memory || answer.n_processes > COT_METER_PROCESSES_MAX)
 		return;
 	e->n_processes = answer.n_processes;

@@ -28,7 +28,8 @@ struct calls {
 	int (*by_uuid)(const char *uuid, void **device);
 	int (*energy)(void *device, unsigned long long *mj);
 	int (*power)(void *device, unsigned *mw);
-	/* Not all drivers have them. The second: the clients of MPS servers. */
+	int (*limit)(void *device, unsigned *mw); /* optional, as all below */
+	/* The second: the clients of MPS servers. */
 	processes_fn *processes, *mps_processes;
 	int (*memory)(void *device, struct nvml_memory *ret);
 };
@@ -38,6 +39,7 @@ static const struct cot_nvml_call names[] = {
 	{"nvmlDeviceGetHandleByUUID", offsetof(struct calls, by_uuid), false},
 	{"nvmlDeviceGetTotalEnergyConsumption", offsetof(struct calls, energy), false},
 	{"nvmlDeviceGetPowerUsage", offsetof(struct calls, power), false},
+	{"nvmlDeviceGetEnforcedPowerLimit", offsetof(struct calls, limit), true},
 	{"nvmlDeviceGetComputeRunningProcesses_v3", offsetof(struct calls, processes), true},
 	{"nvmlDeviceGetMPSComputeRunningProcesses_v3", offsetof(struct calls, mps_processes), true},
 	{"nvmlDeviceGetMemoryInfo_v2", offsetof(struct calls, memory), true},
@@ -119,6 +121,7 @@ static void look(const struct calls *calls, void *const *devices, uint32_t n,
 		any = true;
 		gpu->energy_mj = mj;
 		gpu->power_mw = calls->power(devices[i], &mw) ? 0 : mw;
+		gpu->limit_mw = !calls->limit || calls->limit(devices[i], &mw) ? 0 : mw;
 	}
 	(void)snprintf(answer->why_not, sizeof(answer->why_not), "%s",
 		       any ? "" : "NVML counts no energy of these GPUs");

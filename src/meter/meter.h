@@ -30,6 +30,7 @@ struct cot_meter_gpu {
 	uint64_t memory_bytes; /* that programs can have, as of the last time that it was asked; 0:
 				  not known */
 	uint32_t power_mw;
+	uint32_t limit_mw; /* that it draws at most; 0: not known */
 	bool known;
 };
 

@@ -17,14 +17,20 @@ static double whole_s(const struct cot_gang_gpu *gpu, const struct cot_gang_prog
 	return g->time_s[gpu->n_units - 1];
 }
 
-static double moving_s(const struct cot_gang_gpu *gpu, const struct cot_gang_program *programs,
-		       uint32_t set)
+/* What all move at the memory's bandwidth, or draw beyond base_w at the power limit: the longer. */
+static double least_s(const struct cot_gang_gpu *gpu, const struct cot_gang_program *programs,
+		      uint32_t set)
 {
-	double bytes = 0;
+	double bytes = 0, more_j = 0, moving_s, drawing_s;
 
 	EACH(i, set)
-	bytes += programs[i].bytes;
-	return gpu->bytes_per_s > 0 ? bytes / gpu->bytes_per_s : 0;
+	{
+		bytes += programs[i].bytes;
+		more_j += programs[i].more_j;
+	}
+	moving_s = gpu->bytes_per_s > 0 ? bytes / gpu->bytes_per_s : 0;
+	drawing_s = gpu->limit_w > gpu->base_w ? more_j / (gpu->limit_w - gpu->base_w) : 0;
+	return larger(moving_s, drawing_s);
 }
 
 /* ---- the two ways to run together ---- */
@@ -57,7 +63,7 @@ static void divide(const struct cot_gang_gpu *gpu, const struct cot_gang_program
 		gang->units[last_to_end(programs, gang)]++;
 	last = last_to_end(programs, gang);
 	gang->parts_s = larger(programs[last].time_s[gang->units[last] - 1],
-			       moving_s(gpu, programs, gang->set));
+			       least_s(gpu, programs, gang->set));
 }
 
 /* The fewest units on which it is as fast as on all. */
@@ -73,7 +79,7 @@ static uint32_t width(const struct cot_gang_gpu *gpu, const struct cot_gang_prog
 static void share(const struct cot_gang_gpu *gpu, const struct cot_gang_program *programs,
 		  struct cot_gang *gang)
 {
-	double used_s = 0, longest_s = moving_s(gpu, programs, gang->set);
+	double used_s = 0, longest_s = least_s(gpu, programs, gang->set);
 
 	EACH(i, gang->set)
 	{

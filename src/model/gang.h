@@ -12,9 +12,10 @@
  *  - *shared*: all on all SMs, as MPS lets them. A program then takes SMs from the others that it
  *    makes good use of: the fewest with which it is as fast as alone, within COT_GANG_AS_FAST.
  *
- * Both last at least as long as what all move takes at the memory's bandwidth. Together programs
- * do the same work, so energy is base_w times the time, and what each draws beyond base_w as when
- * it runs alone (equation 11 with constant counts).
+ * Both last at least as long as what all move takes at the memory's bandwidth, and as what all draw
+ * takes at the GPU's power limit: it lowers its clocks rather than draw more. Together programs do
+ * the same work, so energy is base_w times the time, and what each draws beyond base_w as when it
+ * runs alone (equation 11 with constant counts).
  */
 #ifndef COT_MODEL_GANG_H
 #define COT_MODEL_GANG_H
@@ -46,6 +47,7 @@ struct cot_gang_gpu {
 	uint32_t n_units;   /* 1 to COT_GANG_UNITS_MAX */
 	double bytes_per_s; /* 0: not known */
 	double base_w;	    /* drawn while programs run, whatever they do */
+	double limit_w;	    /* more than base_w, drawn at most; 0: not known */
 	enum cot_model_aim aim;
 	double min_gain; /* together must take less than (1 - min_gain) of each where it is best */
 };

@@ -81,11 +81,12 @@ static int check_config(const struct cot_policy_config *c, struct cot_error *err
 				     "a bandwidth is out of range; expected up to %llu bytes/s",
 				     COT_BYTES_PER_S_MAX);
 	if (c->gather_ns > COT_GATHER_NS_MAX || c->aim > COT_AIM_TIME ||
-	    c->min_gain_permille >= 1000 || !c->base_w || c->base_w > COT_POWER_W_MAX)
+	    c->min_gain_permille >= 1000 || !c->base_w || c->base_w > COT_POWER_W_MAX ||
+	    (c->limit_w && c->limit_w <= c->base_w) || c->limit_w > COT_POWER_W_MAX)
 		return cot_error_set(
 			err, -EINVAL,
 			"a number of gangs is out of range; expected to gather up to a "
-			"second, a gain below 1000 of 1000, and 1 to %u W",
+			"second, a gain below 1000 of 1000, and 1 to %u W, less at least than at most",
 			COT_POWER_W_MAX);
 	if (c->pace_us > COT_PACE_US_MAX)
 		return cot_error_set(err, -EINVAL, "a pace is out of range; expected up to %u us",
@@ -318,9 +319,20 @@ static int set_config(struct cot_sched *s, const struct cot_policy_config *confi
 	else
 		cot_policy_config_init(&c);
 	r = check_config(&c, err);
-	if (!r)
-		s->config = c;
-	return r;
+	if (r)
+		return r;
+	s->config = c;
+	s->has_limit = c.limit_w != 0;
+	if (!s->has_limit)
+		s->config.limit_w = s->limit_w;
+	return 0;
+}
+
+void cot_sched_set_limit_w(struct cot_sched *s, uint32_t limit_w)
+{
+	s->limit_w = limit_w;
+	if (!s->has_limit)
+		s->config.limit_w = limit_w;
 }
 
 int cot_sched_create(const struct cot_policy_ops *ops, const struct cot_policy_config *config,

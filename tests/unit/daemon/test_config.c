@@ -134,7 +134,7 @@ static void test_all(void **state)
 		  "pace_us: 500\n"
 		  "adapt_task_us: 9\n"
 		  "grow_after_us: 11\n"
-		  "gangs: {gather_us: 700, aim: time, min_gain_permille: 30, base_w: 90}\n"
+		  "gangs: {gather_us: 700, aim: time, min_gain_permille: 30, base_w: 90, limit_w: 700}\n"
 		  "mps: {use: false, program: /opt/mps, multiuser: true, linger_s: 0}\n"
 		  "allow:\n"
 		  "  latency: [root, '@root', 1234]\n"
@@ -158,6 +158,7 @@ static void test_all(void **state)
 	assert_int_equal(config.numbers.aim, COT_AIM_TIME);
 	assert_int_equal(config.numbers.min_gain_permille, 30);
 	assert_int_equal(config.numbers.base_w, 90);
+	assert_int_equal(config.numbers.limit_w, 700);
 	assert_false(config.use_mps);
 	assert_true(config.multiuser);
 	assert_string_equal(config.mps_program, "/opt/mps");

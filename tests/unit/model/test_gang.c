@@ -103,6 +103,28 @@ static void test_bandwidth_is_shared(void **state)
 	assert_int_equal(g.way, COT_GANG_ALONE);
 }
 
+/* Beyond 10 W 90 and 60 J; 100 W more are there. */
+static void test_power_is_limited(void **state)
+{
+	struct cot_gang_program a = narrow, b = narrow;
+	struct cot_gang_gpu limited = gpu;
+	struct cot_gang g;
+
+	(void)state;
+	limited.limit_w = 110;
+	a.more_j = 90;
+	b.more_j = 60;
+	g = judge(&limited, a, b);
+	expect(g.parts_s, 1.5);
+	expect(g.shared_s, 1.5);
+	expect(g.energy_j, 150 + 10 * 1.5);
+	expect(g.energy_j / g.seconds, limited.limit_w);
+	b.more_j = 110;
+	assert_int_equal(judge(&limited, a, b).way, COT_GANG_ALONE);
+	limited.limit_w = 0;
+	expect(judge(&limited, a, b).seconds, 1);
+}
+
 static void test_least_gain(void **state)
 {
 	struct cot_gang_gpu strict = gpu;
@@ -249,6 +271,7 @@ static void test_plans_keep_the_laws(void **state)
 		for (k = 0; k < n; k++)
 			p[k] = some_program(&rng);
 		g.aim = i % 2 ? COT_MODEL_ENERGY : COT_MODEL_TIME;
+		g.limit_w = i % 3 ? 0 : 30;
 		n_gangs = cot_gang_plan(&g, p, n, gangs);
 		for (set = 0, k = 0; k < n_gangs; k++) {
 			assert_int_equal(set & gangs[k].set, 0);
@@ -270,6 +293,7 @@ int main(void)
 		cmocka_unit_test(test_parts_beat_all_sms),
 		cmocka_unit_test(test_all_sms_beat_parts),
 		cmocka_unit_test(test_bandwidth_is_shared),
+		cmocka_unit_test(test_power_is_limited),
 		cmocka_unit_test(test_least_gain),
 		cmocka_unit_test(test_cpu_by_energy_and_time),
 		cmocka_unit_test(test_one_program),

@@ -645,7 +645,7 @@ static void test_wrong_policies_are_refused(void **state)
 /* Each number just beyond what is allowed; all of them at their bounds are right. */
 static void test_wrong_configs_are_refused(void **state)
 {
-	struct cot_policy_config wrong[18];
+	struct cot_policy_config wrong[20];
 	struct cot_sched *s = NULL;
 	struct cot_error err;
 	unsigned i, n = sizeof(wrong) / sizeof(wrong[0]);
@@ -664,7 +664,8 @@ static void test_wrong_configs_are_refused(void **state)
 		wrong[i].gather_ns = COT_GATHER_NS_MAX;
 		wrong[i].aim = COT_AIM_TIME;
 		wrong[i].min_gain_permille = 999;
-		wrong[i].base_w = COT_POWER_W_MAX;
+		wrong[i].base_w = COT_POWER_W_MAX - 1;
+		wrong[i].limit_w = COT_POWER_W_MAX;
 	}
 	wrong[1].latency_slice_us++;
 	wrong[2].batch_slice_us--;
@@ -683,6 +684,9 @@ static void test_wrong_configs_are_refused(void **state)
 	wrong[15].min_gain_permille++;
 	wrong[16].base_w++;
 	wrong[17].base_w = 0;
+	wrong[18].limit_w++;
+	wrong[19].base_w += 2;
+	wrong[19].limit_w = 0;
 	assert_int_equal(cot_sched_create(&scripted, &wrong[0], NULL, 0, &s, &err), 0);
 	cot_sched_destroy(s);
 	s = NULL;
@@ -692,6 +696,29 @@ static void test_wrong_configs_are_refused(void **state)
 			fail_msg("case %u was taken", i);
 		assert_true(err.text[0] && !s);
 	}
+}
+
+/* The configuration's goes before the GPU's, which holds for every configuration without. */
+static void test_power_limit(void **state)
+{
+	struct cot_policy_config config;
+	struct cot_sched *s;
+	struct cot_error err;
+
+	(void)state;
+	cot_policy_config_init(&config);
+	assert_int_equal(cot_sched_create(&scripted, &config, NULL, 0, &s, &err), 0);
+	assert_int_equal(cot_sched_policy(s)->config->limit_w, 0);
+	cot_sched_set_limit_w(s, 700);
+	assert_int_equal(cot_sched_policy(s)->config->limit_w, 700);
+	config.limit_w = 400;
+	assert_int_equal(cot_sched_set_policy(s, &scripted, &config, 1, &err), 0);
+	cot_sched_set_limit_w(s, 600);
+	assert_int_equal(cot_sched_policy(s)->config->limit_w, 400);
+	config.limit_w = 0;
+	assert_int_equal(cot_sched_set_policy(s, &scripted, &config, 2, &err), 0);
+	assert_int_equal(cot_sched_policy(s)->config->limit_w, 600);
+	cot_sched_destroy(s);
 }
 
 #define T(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
@@ -721,6 +748,7 @@ int main(void)
 		T(test_stop),
 		cmocka_unit_test(test_wrong_policies_are_refused),
 		cmocka_unit_test(test_wrong_configs_are_refused),
+		cmocka_unit_test(test_power_limit),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
