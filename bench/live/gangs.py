@@ -2,10 +2,11 @@
 """The policy consolidate on this machine's GPU, beside other ways to share it.
 
 Four batch programs (chain.py): a product that fills the GPU with computing, copies that fill its memory, and two
-solvers of few blocks; or, with --library, their like of a vendor's library (library.py). Each kind is profiled on parts of the GPU (`cotenant profile`); what it does alone and what the
-GPU then draws are measured meanwhile. Then all four run together for the same time under each policy: consolidate,
-which knows these files, static (all on the SMs of one MPS server), parts, and rotate (turns, no MPS). Written after
-every start: OUT/gangs.json, OUT/table.txt; what is there already, with the same options, is not measured again.
+solvers of few blocks; or, with --library, their like of a vendor's library (library.py). Each kind is profiled on parts
+of the GPU (`cotenant profile`); what it does alone and what the GPU then draws are measured meanwhile. Then all four
+run together for the same time under each policy: consolidate, which knows these files, static (all on the SMs of one
+MPS server), parts, and rotate (turns, no MPS). Written after every start: OUT/gangs.json, OUT/table.txt; what is there
+already, with the same options, is not measured again.
 
 `time` is how long it takes until all have done what each does alone in a second: 1 / the least rate. Status 1:
 consolidate starves a program or has one in no gang, a gang of several takes much longer than predicted, there was no
@@ -31,6 +32,7 @@ KINDS = {
     "copies": (("--copies",), "16,48,999", "48,999"),
     "solver": (("--blocks", 40), "32,40,999", "40,999"),
 }
+LIBRARY_PRODUCT = "48,999"
 PROGRAMS = {"product": "product", "copies": "copies", "solver": "solver", "solver-2": "solver"}
 # Those of a line have one start: the policy changes while they run.
 STARTS = (("consolidate", "static", "parts"), ("rotate",))
@@ -51,7 +53,8 @@ def parse():
     p.add_argument("--parts", metavar="SMS,..",
                    help="sizes to profile, the last the whole GPU; default: some for each kind")
     p.add_argument("--us", type=int, default=1000, help="about as long as a kernel of chain.py takes alone")
-    p.add_argument("--library", action="store_true", help="PyTorch programs, whose kernels are cuBLAS' and PyTorch's own")
+    p.add_argument("--library", action="store_true",
+                   help="PyTorch programs, whose kernels are cuBLAS' and PyTorch's own")
     p.add_argument("--seconds", type=float, default=8, help="of each way")
     p.add_argument("--aim", choices=("energy", "time"), default="energy", help="of consolidate")
     p.add_argument("--commit", help="to note in the result; default: git's")
@@ -70,6 +73,13 @@ def program(a, machine, kind):
     return machine.argv("batch", "--us", a.us, *KINDS[kind][0])
 
 
+def parts_of(a, kind):
+    """Sizes to profile. cuBLAS' product alone is at the power limit: on half of the SMs it has more than half its rate."""
+    if a.library and kind == "product":
+        return LIBRARY_PRODUCT
+    return KINDS[kind][2 if a.emulate else 1]
+
+
 # ---- alone ----
 
 class Study:
@@ -77,8 +87,7 @@ class Study:
 
     def __init__(self, check, kind, daemon):
         self.kind, self.daemon, self.path = kind, daemon, check.file_of(kind)
-        _, parts, few = KINDS[kind]
-        parts = check.a.parts or (few if check.a.emulate else parts)
+        parts = check.a.parts or parts_of(check.a, kind)
         argv = [*check.machine.tools.cotenant, "profile", "--class", "batch", "--parts", parts, "--kernel-seconds", "0", "-o",
                 os.path.abspath(self.path), "--", *program(check.a, check.machine, kind)]
         self.profile = chains.Chain(f"profile-{kind}", argv, daemon.env, daemon.folder)
@@ -169,7 +178,8 @@ class Check:
     def __init__(self, a, machine):
         self.a, self.machine = a, machine
         self.path = os.path.join(a.out, "gangs.json")
-        self.options = {"seconds": a.seconds, "us": a.us, "parts": a.parts, "aim": a.aim, "emulate": a.emulate, "library": a.library}
+        self.options = {"seconds": a.seconds, "us": a.us, "parts": a.parts, "aim": a.aim, "emulate": a.emulate,
+                        "library": a.library}
         self.result = {"schema": "cotenant.gangs/1", **machine.facts(), "commit": a.commit or commit(chains.ROOT),
                        "command": " ".join(["bench/live/gangs.py", *sys.argv[1:]]),
                        "options": self.options, "kinds": {}, "ways": {}}

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""A batch program of gangs.py whose kernels are a vendor's library's: cuBLAS' and PyTorch's own, of which nothing comes as PTX.
+"""A batch program of gangs.py whose kernels are a vendor's library's: cuBLAS' and PyTorch's own. None comes as PTX.
 
-`--what product`: a bf16 product that fills the GPU with computing; `copies`: of memory; `solver`: a batch of small products, of
-so few blocks that most SMs have none. Two are in the queue all the time. It says and hears what `chain.py batch` does.
+`--what product`: a bf16 product that fills the GPU with computing; `copies`: of memory; `solver`: a batch of small
+products. Two are in the queue all the time. It says and hears what `chain.py batch` does.
 """
 import argparse
 import sys
