@@ -104,6 +104,8 @@ class Figures(unittest.TestCase):
         self.assertEqual({r["way"]: r["kept"] for r in made["pairs"]}, {"laius": True, "baymax": False})
         self.assertAlmostEqual(made["ways"]["laius"]["of_left"], 0.9)
         self.assertAlmostEqual(made["over_baymax"]["laius"]["points"], 35.0)
+        self.assertAlmostEqual(made["over_baymax"]["laius"]["points_kept"], 63.0)
+        self.assertEqual([round(made["ways"][way]["rate_kept"], 3) for way in ("laius", "baymax")], [0.63, 0])
         self.assertIsNone(made["over_baymax"]["slo"])
 
     def test_repeats_count_as_one_pair(self):

@@ -16,6 +16,7 @@
 #define TRAIL_OF      16u /* requests, about, that a mean is over */
 #define SPARE_OF      14u /* of the target that much is spare, */
 #define SPARE_OF_LEFT 3u  /* or that of what all SMs leave of it, if that is less */
+#define FALL_OF	      4u  /* of a part that is needed no longer, a second */
 #define HALVINGS      8u  /* so patience is known to a 256th */
 
 void cot_laius_joined(const struct cot_policy *p, const struct cot_tenant *t)
@@ -264,6 +265,11 @@ static struct laius_need need_of(const struct laius_deal *d, struct laius_flow *
 	return need;
 }
 
+static uint16_t larger(unsigned a, unsigned b)
+{
+	return (uint16_t)(a > b ? a : b);
+}
+
 static void worsen(struct laius_need *to, const struct laius_need *by)
 {
 	if (!to->sms || by->patience_us < to->patience_us)
@@ -271,6 +277,24 @@ static void worsen(struct laius_need *to, const struct laius_need *by)
 	to->rate_mb = by->rate_mb > to->rate_mb ? by->rate_mb : to->rate_mb;
 	to->sms = by->sms > to->sms ? by->sms : to->sms;
 	to->in_turn_sms = by->in_turn_sms > to->in_turn_sms ? by->in_turn_sms : to->in_turn_sms;
+}
+
+/*
+ * A calm second says little of the next one: a part becomes smaller in steps, so that a burst does
+ * not find the smallest.
+ */
+static void next_second(struct laius_flow *f, uint64_t now_ns)
+{
+	struct laius_need before = f->need;
+
+	f->need = f->now;
+	f->now = (struct laius_need){0};
+	if (now_ns - f->since_ns < 2 * WORST_NS) {
+		f->need.sms = larger(f->need.sms, before.sms - before.sms / FALL_OF);
+		f->need.in_turn_sms = larger(f->need.in_turn_sms,
+					     before.in_turn_sms - before.in_turn_sms / FALL_OF);
+	}
+	f->since_ns = now_ns;
 }
 
 static void say_need(const struct laius_deal *d, const struct cot_query *q, uint64_t rate)
@@ -281,11 +305,8 @@ static void say_need(const struct laius_deal *d, const struct cot_query *q, uint
 	uint64_t mb = rate / LAIUS_BYTES_PER_MB;
 
 	need.rate_mb = mb < UINT32_MAX ? (uint32_t)mb : UINT32_MAX;
-	if (p->now_ns - f->since_ns >= WORST_NS) {
-		f->need = f->now;
-		f->now = (struct laius_need){0};
-		f->since_ns = p->now_ns;
-	}
+	if (p->now_ns - f->since_ns >= WORST_NS)
+		next_second(f, p->now_ns);
 	worsen(&f->now, &need);
 	worsen(&f->need, &need);
 }

@@ -65,22 +65,31 @@ def _pairs(cells):
     return [_merged(rows) for _, rows in sorted(found.items())]
 
 
+def _kept_rate(row):
+    """What the batch program gets counts where the target is kept, as in targets.py."""
+    return row["rate"] if row["kept"] else 0
+
+
 def _of_way(rows):
     """One line of the summary."""
     answered = [row["p99_us"] / row["target_us"] for row in rows if row["p99_us"]]
     return {"pairs": len(rows), "kept": sum(row["kept"] for row in rows),
             "rate": statistics.fmean(row["rate"] for row in rows),
+            "rate_kept": statistics.fmean(_kept_rate(row) for row in rows),
             "of_left": statistics.fmean(row["of_left"] for row in rows),
             "worst": max(answered) if len(answered) == len(rows) else None}
 
 
 def _points_over(rows, way, other):
-    """Of the batch programs' rates, in pairs that were measured under both."""
-    rates = {}
+    """Of the batch programs' rates, in pairs that were measured under both; and of those where the target is kept."""
+    pairs = {}
     for row in rows:
-        rates.setdefault((row["service"], row["batch"], row["load"], row["factor"]), {})[row["way"]] = row["rate"]
-    both = [100 * (r[way] - r[other]) for r in rates.values() if way in r and other in r]
-    return {"pairs": len(both), "points": statistics.fmean(both)} if both else None
+        pairs.setdefault((row["service"], row["batch"], row["load"], row["factor"]), {})[row["way"]] = row
+    both = [(pair[way], pair[other]) for pair in pairs.values() if way in pair and other in pair]
+    if not both:
+        return None
+    return {"pairs": len(both), "points": 100 * statistics.fmean(a["rate"] - b["rate"] for a, b in both),
+            "points_kept": 100 * statistics.fmean(_kept_rate(a) - _kept_rate(b) for a, b in both)}
 
 
 def _aside(cells, rows):
@@ -210,9 +219,11 @@ def summary(result):
     for way, f in result["ways"].items():
         over = result["over_baymax"].get(way)
         rows.append([f"`{way}`", f"{f['kept']} of {f['pairs']}", "-" if f["worst"] is None else f"{f['worst']:.2f}",
-                     f"{f['rate']:.3f}", f"{f['of_left']:.3f}", f"{over['points']:+.1f}" if over else "-"])
+                     f"{f['rate']:.3f}", f"{f['of_left']:.3f}", f"{f['rate_kept']:.3f}",
+                     f"{over['points']:+.1f}, {over['points_kept']:+.1f}" if over else "-"])
     text = _table(["policy", "targets kept", "worst p99 to its target", "batch programs get, of their rates alone",
-                   "of what the service leaves", "points over Baymax"], rows)
+                   "of what the service leaves", "of their rates, 0 where the target is missed",
+                   "points over Baymax: of the first, of the last of these"], rows)
     if result["predictions"]:
         mean = statistics.fmean(row["error"] for row in result["predictions"])
         text += f"\nPredictions of a request alone: {100 * mean:.1f} % off in the mean"
