@@ -324,12 +324,12 @@ struct cot_policy_config {
 	uint64_t dram_bytes_per_s;
 	uint32_t bandwidth_permille;
 	/* For gangs (`consolidate`): how long whoever begins to work waits for others; what is to
-	 * be little; how much less it must be than apart; and what a GPU draws, in watts: while
-	 * programs run, whatever they do, and at most (0 = not known). */
+	 * be little; how much less it must be than apart; and what GPUs draw, in watts: while
+	 * programs run, whatever they do, and at most (0: as each says; 0 again: not known). */
 	uint64_t gather_ns;
 	enum cot_aim aim;
 	uint32_t min_gain_permille;
-	uint32_t base_w, limit_w;
+	uint32_t base_w, limit_w, gpu_limit_w[COT_POLICY_GPUS_MAX];
 };
 
 /* Where a program goes when it starts. It stays there until it ends. */

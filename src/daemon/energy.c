@@ -103,20 +103,6 @@ static void take(struct energy *e, unsigned gpu, const struct cot_meter_gpu *m, 
 	g->last_ns = now_ns;
 }
 
-/* The least of all GPUs': programs of a gang may be on any of them. */
-static void tell_limit(const struct energy *e, const struct cot_meter_answer *answer)
-{
-	uint32_t least_mw = 0, mw;
-	unsigned gpu;
-
-	for (gpu = 0; gpu < COT_GPUS_MAX; gpu++) {
-		mw = answer->gpu[gpu].limit_mw;
-		if (mw && (!least_mw || mw < least_mw))
-			least_mw = mw;
-	}
-	cot_sched_set_limit_w(cot_host_sched(e->basis->host), least_mw / MW_PER_W);
-}
-
 /* ---- the process that reads the counters ---- */
 
 static void close_source(struct energy *e)
@@ -142,6 +128,7 @@ static void answered(struct cot_source *source, uint32_t events)
 	static struct cot_meter_answer answer;
 	ssize_t n = recv(source->fd, &answer, sizeof(answer), MSG_DONTWAIT);
 	uint64_t now_ns = cot_now_ns();
+	bool any = false;
 	unsigned gpu;
 
 	(void)events;
@@ -161,8 +148,11 @@ static void answered(struct cot_source *source, uint32_t events)
 	for (gpu = 0; gpu < COT_GPUS_MAX; gpu++) {
 		take(e, gpu, &answer.gpu[gpu], now_ns);
 		e->memory_bytes[gpu] = answer.gpu[gpu].memory_bytes;
+		any |= cot_sched_set_limit_w(cot_host_sched(e->basis->host), gpu,
+					     answer.gpu[gpu].limit_mw / MW_PER_W);
 	}
-	tell_limit(e, &answer);
+	if (any)
+		cot_host_tick(e->basis->host, now_ns);
 	if (!answer.has_memory || answer.n_processes > COT_METER_PROCESSES_MAX)
 		return;
 	e->n_processes = answer.n_processes;

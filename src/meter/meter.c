@@ -115,13 +115,14 @@ static void look(const struct calls *calls, void *const *devices, uint32_t n,
 		struct cot_meter_gpu *gpu = &answer->gpu[i];
 		unsigned mw = 0;
 
+		if (devices[i] && calls->limit && !calls->limit(devices[i], &mw))
+			gpu->limit_mw = mw;
 		gpu->known = devices[i] && !calls->energy(devices[i], &mj);
 		if (!gpu->known)
 			continue;
 		any = true;
 		gpu->energy_mj = mj;
 		gpu->power_mw = calls->power(devices[i], &mw) ? 0 : mw;
-		gpu->limit_mw = !calls->limit || calls->limit(devices[i], &mw) ? 0 : mw;
 	}
 	(void)snprintf(answer->why_not, sizeof(answer->why_not), "%s",
 		       any ? "" : "NVML counts no energy of these GPUs");

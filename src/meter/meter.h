@@ -1,5 +1,6 @@
 /*
- * The energy that GPUs have taken, and what processes have of their memory, by NVML. Its calls may
+ * The energy that GPUs have taken, what they may draw, and what processes have of their memory,
+ * by NVML. Its calls may
  * take long and hang, so the daemon has a process for them: it asks with one byte and gets a struct
  * cot_meter_answer. Nothing is ever set on a GPU.
  */
@@ -30,7 +31,7 @@ struct cot_meter_gpu {
 	uint64_t memory_bytes; /* that programs can have, as of the last time that it was asked; 0:
 				  not known */
 	uint32_t power_mw;
-	uint32_t limit_mw; /* that it draws at most; 0: not known */
+	uint32_t limit_mw; /* that it draws at most, as it was last said; 0: never */
 	bool known;
 };
 

@@ -11,26 +11,30 @@ static double larger(double a, double b)
 	return a > b ? a : b;
 }
 
-/* Alone on all units. */
-static double whole_s(const struct cot_gang_gpu *gpu, const struct cot_gang_program *g)
+/* What so much beyond base_w takes at the power limit. */
+static double drawing_s(const struct cot_gang_gpu *gpu, double more_j)
 {
-	return g->time_s[gpu->n_units - 1];
+	return gpu->limit_w > gpu->base_w ? more_j / (gpu->limit_w - gpu->base_w) : 0;
 }
 
-/* What all move at the memory's bandwidth, or draw beyond base_w at the power limit: the longer. */
+/* Alone on all units. A profile may be of a GPU that may draw more. */
+static double whole_s(const struct cot_gang_gpu *gpu, const struct cot_gang_program *g)
+{
+	return larger(g->time_s[gpu->n_units - 1], drawing_s(gpu, g->more_j));
+}
+
+/* What all move at the memory's bandwidth, or draw at the power limit: the longer. */
 static double least_s(const struct cot_gang_gpu *gpu, const struct cot_gang_program *programs,
 		      uint32_t set)
 {
-	double bytes = 0, more_j = 0, moving_s, drawing_s;
+	double bytes = 0, more_j = 0;
 
 	EACH(i, set)
 	{
 		bytes += programs[i].bytes;
 		more_j += programs[i].more_j;
 	}
-	moving_s = gpu->bytes_per_s > 0 ? bytes / gpu->bytes_per_s : 0;
-	drawing_s = gpu->limit_w > gpu->base_w ? more_j / (gpu->limit_w - gpu->base_w) : 0;
-	return larger(moving_s, drawing_s);
+	return larger(gpu->bytes_per_s > 0 ? bytes / gpu->bytes_per_s : 0, drawing_s(gpu, more_j));
 }
 
 /* ---- the two ways to run together ---- */

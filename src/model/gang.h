@@ -39,7 +39,7 @@ struct cot_gang_program {
 	 * and never longer on more units. */
 	double time_s[COT_GANG_UNITS_MAX];
 	double bytes;  /* that it moves meanwhile to and from the GPU's memory; 0: not known */
-	double more_j; /* the energy that it takes beyond base_w; 0: not known */
+	double more_j; /* the energy that it takes beyond base_w; 0: not known, and none counts */
 	double cpu_s, cpu_j; /* the same work on the CPU; 0: cannot be done there */
 };
 
@@ -47,7 +47,7 @@ struct cot_gang_gpu {
 	uint32_t n_units;   /* 1 to COT_GANG_UNITS_MAX */
 	double bytes_per_s; /* 0: not known */
 	double base_w;	    /* drawn while programs run, whatever they do */
-	double limit_w;	    /* more than base_w, drawn at most; 0: not known */
+	double limit_w;	    /* drawn at most; base_w or less: not known */
 	enum cot_model_aim aim;
 	double min_gain; /* together must take less than (1 - min_gain) of each where it is best */
 };

@@ -72,6 +72,13 @@ static bool has_moved(const struct parts_deal *d, const struct consolidate_gpu *
 	return begin != g->begin || end != g->end || d->l.unit != g->unit;
 }
 
+static uint32_t limit_w(const struct cot_policy *p, const struct parts_deal *d)
+{
+	const struct cot_policy_config *c = p->config;
+
+	return c->limit_w ? c->limit_w : c->gpu_limit_w[d->l.gpu];
+}
+
 static uint32_t turn_us_of(const struct cot_policy *p, const struct parts_deal *d, uint32_t gang)
 {
 	const struct cot_tenant *t;
@@ -113,7 +120,8 @@ static void gather(struct cot_policy *p, const struct parts_deal *d, struct cons
 		   uint64_t *wake_ns)
 {
 	bool any_new = count(p, d, true, wake_ns), moved = has_moved(d, g), waits;
-	bool changed = any_new || g->stale || count(p, d, false, wake_ns) != g->n_planned;
+	bool changed = any_new || g->stale || count(p, d, false, wake_ns) != g->n_planned ||
+		       g->limit_w != limit_w(p, d);
 
 	if (any_new && !g->gather_ns)
 		g->gather_ns = p->now_ns + p->config->gather_ns;
@@ -122,6 +130,7 @@ static void gather(struct cot_policy *p, const struct parts_deal *d, struct cons
 		policy_earlier(wake_ns, g->gather_ns);
 	if (!moved && (waits || !changed))
 		return;
+	g->limit_w = limit_w(p, d);
 	cot_consolidate_plan(p, d, g, !waits);
 	if (!waits)
 		g->gather_ns = 0;

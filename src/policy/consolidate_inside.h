@@ -39,6 +39,7 @@ struct consolidate_gpu {
 	uint32_t n_planned; /* programs in gangs */
 	uint32_t n_gangs, turn;
 	uint32_t begin, end, unit; /* what was divided among them */
+	uint32_t limit_w;	   /* of the GPU, as it counted; 0: not known */
 	bool stale;		   /* a program has changed */
 };
 

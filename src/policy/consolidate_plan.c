@@ -263,7 +263,7 @@ void cot_consolidate_plan(struct cot_policy *p, const struct parts_deal *d,
 		.g = g,
 		.gpu = {.bytes_per_s = (double)config->dram_bytes_per_s,
 			.base_w = config->base_w,
-			.limit_w = config->limit_w,
+			.limit_w = g->limit_w,
 			.aim = config->aim == COT_AIM_TIME ? COT_MODEL_TIME : COT_MODEL_ENERGY,
 			.min_gain = config->min_gain_permille / 1000.0},
 	};

@@ -114,8 +114,9 @@ struct laius_flow {
 	uint64_t last_ns; /* when the last one arrived; 0: none has */
 	uint64_t left_ns; /* when the last one was over; 0: none was */
 	struct cot_gaps gaps;
-	/* The worst of this second and the one before, of this one, and when it began. Before the
-	 * first request since_ns is when the program joined. */
+	/* The worst of this second and the one before, with SMs that fall in steps from what was
+	 * needed earlier; of this one; and when it began. Before the first request since_ns is when
+	 * the program joined. */
 	struct laius_need need, now;
 	uint64_t since_ns;
 	uint64_t raised_ns;	 /* when it was last found that more are needed */

@@ -265,9 +265,9 @@ static struct laius_need need_of(const struct laius_deal *d, struct laius_flow *
 	return need;
 }
 
-static uint16_t larger(unsigned a, unsigned b)
+static uint16_t larger(uint16_t a, uint16_t b)
 {
-	return (uint16_t)(a > b ? a : b);
+	return a > b ? a : b;
 }
 
 static void worsen(struct laius_need *to, const struct laius_need *by)
@@ -275,26 +275,47 @@ static void worsen(struct laius_need *to, const struct laius_need *by)
 	if (!to->sms || by->patience_us < to->patience_us)
 		to->patience_us = by->patience_us;
 	to->rate_mb = by->rate_mb > to->rate_mb ? by->rate_mb : to->rate_mb;
-	to->sms = by->sms > to->sms ? by->sms : to->sms;
-	to->in_turn_sms = by->in_turn_sms > to->in_turn_sms ? by->in_turn_sms : to->in_turn_sms;
+	to->sms = larger(to->sms, by->sms);
+	to->in_turn_sms = larger(to->in_turn_sms, by->in_turn_sms);
+}
+
+/* One size less at least, a quarter at most where sizes are closer than that. */
+static uint16_t fall(const struct cot_query *q, uint32_t from)
+{
+	const struct cot_plan *plan = q->plan;
+	uint32_t x = 0;
+
+	while (x + 1 < plan->n_quotas && plan->sms[x] < from - from / FALL_OF)
+		x++;
+	if (x && plan->sms[x] >= from)
+		x--;
+	return (uint16_t)plan->sms[x];
+}
+
+/* After `seconds`, of which the first one needed `least`; 0: nothing is known. */
+static uint16_t fallen(const struct cot_query *q, uint16_t from, uint16_t least, uint64_t seconds)
+{
+	uint16_t sms = from ? larger(fall(q, from), least) : least, next;
+
+	for (; sms && seconds > 1 && (next = fall(q, sms)) < sms; seconds--)
+		sms = next;
+	return sms;
 }
 
 /*
  * A calm second says little of the next one: a part becomes smaller in steps, so that a burst does
  * not find the smallest.
  */
-static void next_second(struct laius_flow *f, uint64_t now_ns)
+static void next_second(const struct cot_policy *p, const struct cot_query *q, struct laius_flow *f)
 {
+	uint64_t seconds = (p->now_ns - f->since_ns) / WORST_NS;
 	struct laius_need before = f->need;
 
 	f->need = f->now;
+	f->need.sms = fallen(q, before.sms, f->now.sms, seconds);
+	f->need.in_turn_sms = fallen(q, before.in_turn_sms, f->now.in_turn_sms, seconds);
 	f->now = (struct laius_need){0};
-	if (now_ns - f->since_ns < 2 * WORST_NS) {
-		f->need.sms = larger(f->need.sms, before.sms - before.sms / FALL_OF);
-		f->need.in_turn_sms = larger(f->need.in_turn_sms,
-					     before.in_turn_sms - before.in_turn_sms / FALL_OF);
-	}
-	f->since_ns = now_ns;
+	f->since_ns = p->now_ns;
 }
 
 static void say_need(const struct laius_deal *d, const struct cot_query *q, uint64_t rate)
@@ -306,7 +327,7 @@ static void say_need(const struct laius_deal *d, const struct cot_query *q, uint
 
 	need.rate_mb = mb < UINT32_MAX ? (uint32_t)mb : UINT32_MAX;
 	if (p->now_ns - f->since_ns >= WORST_NS)
-		next_second(f, p->now_ns);
+		next_second(p, q, f);
 	worsen(&f->now, &need);
 	worsen(&f->need, &need);
 }

@@ -146,8 +146,6 @@ struct queue_entry {
 struct cot_sched {
 	struct cot_policy policy; /* first: the policy's handle is ours */
 	struct cot_policy_config config;
-	uint32_t limit_w; /* as the GPU says, for a configuration without */
-	bool has_limit;	  /* the configuration has its own */
 	struct cot_sched_limits limits;
 	const struct cot_policy_ops *wanted;
 	bool started;		  /* init() has succeeded */

@@ -86,7 +86,7 @@ static int check_config(const struct cot_policy_config *c, struct cot_error *err
 		return cot_error_set(
 			err, -EINVAL,
 			"a number of gangs is out of range; expected to gather up to a "
-			"second, a gain below 1000 of 1000, and 1 to %u W, less at least than at most",
+			"second, a gain below 1000 of 1000, and 1 to %u W, base_w below limit_w",
 			COT_POWER_W_MAX);
 	if (c->pace_us > COT_PACE_US_MAX)
 		return cot_error_set(err, -EINVAL, "a pace is out of range; expected up to %u us",
@@ -321,18 +321,17 @@ static int set_config(struct cot_sched *s, const struct cot_policy_config *confi
 	r = check_config(&c, err);
 	if (r)
 		return r;
+	memcpy(c.gpu_limit_w, s->config.gpu_limit_w, sizeof(c.gpu_limit_w));
 	s->config = c;
-	s->has_limit = c.limit_w != 0;
-	if (!s->has_limit)
-		s->config.limit_w = s->limit_w;
 	return 0;
 }
 
-void cot_sched_set_limit_w(struct cot_sched *s, uint32_t limit_w)
+bool cot_sched_set_limit_w(struct cot_sched *s, uint32_t gpu, uint32_t limit_w)
 {
-	s->limit_w = limit_w;
-	if (!s->has_limit)
-		s->config.limit_w = limit_w;
+	if (gpu >= COT_POLICY_GPUS_MAX || s->config.gpu_limit_w[gpu] == limit_w)
+		return false;
+	s->config.gpu_limit_w[gpu] = limit_w;
+	return true;
 }
 
 int cot_sched_create(const struct cot_policy_ops *ops, const struct cot_policy_config *config,

@@ -273,9 +273,9 @@ int cot_sched_set_policy(struct cot_sched *s, const struct cot_policy_ops *ops,
 			 const struct cot_policy_config *config, uint64_t now_ns,
 			 struct cot_error *err);
 
-/* The least power limit of all GPUs, in watts; 0: not known. A limit in the configuration goes
- * before it. Holds for what is decided from now on. */
-void cot_sched_set_limit_w(struct cot_sched *s, uint32_t limit_w);
+/* The power limit of a GPU, in watts; 0: not known. A limit in the configuration goes before it.
+ * True: it is another one; decisions are made by it from the next event on. */
+bool cot_sched_set_limit_w(struct cot_sched *s, uint32_t gpu, uint32_t limit_w);
 
 /* Gives all entities back to the driver and accepts no more actions: for the end of the host. Go on
  * until cot_sched_is_quiet(). Tenants keep the parts that they have: they do without a host. */

@@ -88,7 +88,7 @@ turn=50
 if [ -e "$COTENANT_NVML" ]; then
 	turn=53\.95
 	until_true 20 gang_took 746.0 || fail "stats: $(cat "$work/out")"
-	sed -i 's/, limit_w: 1000//' "$work/conf" # as NVML says
+	sed -i 's/, limit_w: 1000//' "$work/conf" # as the emulated NVML says
 	kill -HUP "$daemon_pid"
 	until_true 20 gang_took 700.0 || fail "stats: $(cat "$work/out")"
 	explains train 'saved by it +12\.5 %' || fail "explain: $(cat "$work/out")"

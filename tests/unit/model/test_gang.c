@@ -119,10 +119,28 @@ static void test_power_is_limited(void **state)
 	expect(g.shared_s, 1.5);
 	expect(g.energy_j, 150 + 10 * 1.5);
 	expect(g.energy_j / g.seconds, limited.limit_w);
-	b.more_j = 110;
+	a.more_j = b.more_j = 100;
 	assert_int_equal(judge(&limited, a, b).way, COT_GANG_ALONE);
 	limited.limit_w = 0;
 	expect(judge(&limited, a, b).seconds, 1);
+}
+
+/* Profiled where more was allowed: alone it takes longer, too. */
+static void test_limit_of_one(void **state)
+{
+	struct cot_gang_program a = narrow, b = narrow;
+	struct cot_gang_gpu limited = gpu;
+	struct cot_gang g;
+
+	(void)state;
+	limited.limit_w = 60;
+	a.more_j = 100; /* 2 s instead of 1 */
+	b.more_j = 25;
+	g = judge(&limited, a, b);
+	expect(g.apart_s, 3);
+	expect(g.apart_j, 125 + 30);
+	expect(g.seconds, 2.5);
+	assert_int_equal(g.way, COT_GANG_PARTS);
 }
 
 static void test_least_gain(void **state)
@@ -280,6 +298,9 @@ static void test_plans_keep_the_laws(void **state)
 			assert_true(gangs[k].seconds <= gangs[k].apart_s);
 			assert_true(gangs[k].energy_j <= gangs[k].apart_j);
 			assert_int_equal(gangs[k].n > 1, gangs[k].saved > 0);
+			if (g.limit_w > 0)
+				assert_true(gangs[k].energy_j <=
+					    g.limit_w * gangs[k].seconds * (1 + 1e-9));
 		}
 		assert_int_equal(set, (1u << n) - 1);
 	}
@@ -294,6 +315,7 @@ int main(void)
 		cmocka_unit_test(test_all_sms_beat_parts),
 		cmocka_unit_test(test_bandwidth_is_shared),
 		cmocka_unit_test(test_power_is_limited),
+		cmocka_unit_test(test_limit_of_one),
 		cmocka_unit_test(test_least_gain),
 		cmocka_unit_test(test_cpu_by_energy_and_time),
 		cmocka_unit_test(test_one_program),

@@ -221,6 +221,32 @@ static void test_bandwidth_keeps_apart(void **state)
 	queries_end(b);
 }
 
+/* The limit of the GPU that they are on, also if it is another one while they run. */
+static void test_power_limit(void **state)
+{
+	struct bench *b = begin();
+	unsigned i;
+
+	(void)state;
+	for (i = A; i <= B; i++) {
+		KNOWN(b, i, narrow);
+		costs(b, i, (struct cot_cost){.power_w = 432});
+	}
+	assert_true(cot_sched_set_limit_w(b->sched, 1, 440));
+	bench_run(b, 10 * MS);
+	assert_int_equal(fact(b, A, "gangs"), 1);
+	assert_int_equal(fact(b, A, "predicted power"), 118 + 2 * (432 - 118));
+	assert_true(cot_sched_set_limit_w(b->sched, 0, 700));
+	bench_event(b, (struct cot_event){.type = COT_EV_TICK});
+	assert_int_equal(fact(b, A, "gangs"), 1);
+	assert_int_equal(fact(b, A, "predicted power"), 700);
+	/* 1.95 s together are no gain over 2 s apart. */
+	assert_true(cot_sched_set_limit_w(b->sched, 0, 440));
+	bench_event(b, (struct cot_event){.type = COT_EV_TICK});
+	assert_int_equal(fact(b, A, "gangs"), 2);
+	queries_end(b);
+}
+
 static void test_gain_must_be_large_enough(void **state)
 {
 	struct bench *b = begin_with(COT_AIM_TIME, 510);
@@ -510,6 +536,7 @@ int main(void)
 		cmocka_unit_test(test_workers_of_a_gang),
 		cmocka_unit_test(test_weights_make_proportions),
 		cmocka_unit_test(test_bandwidth_keeps_apart),
+		cmocka_unit_test(test_power_limit),
 		cmocka_unit_test(test_gain_must_be_large_enough),
 		cmocka_unit_test(test_cpu_by_energy_and_time),
 		cmocka_unit_test(test_cpu_that_cannot_be),

@@ -380,6 +380,33 @@ static void test_after_a_pause(void **state)
 	queries_end(b);
 }
 
+/* A burst needs more SMs; afterwards batch programs get them back size by size, not at once. */
+static void test_smaller_in_steps(void **state)
+{
+	static const uint32_t fine[] = {16, 32, 48, 64, 80, 96, 112, 132};
+	static const uint64_t fine_ns[] = {4 * MS,	 3 * MS,       MS * 5 / 2,   2 * MS,
+					   MS * 19 / 10, MS * 19 / 10, MS * 19 / 10, MS * 19 / 10};
+	const struct cot_plan steps = {8, 1, fine, fine_ns, fine_ns, NULL};
+	struct bench *b = begin(6000, 5 * MS);
+	uint16_t seen[8] = {0};
+	unsigned i, n = 0;
+
+	(void)state;
+	for (i = 1; i <= 200; i++) {
+		query(b, i, SERVICE, i <= 40 ? 3 * MS : 0, &steps);
+		bench_run(b, 2 * MS);
+		query_ends(b, i);
+		bench_run(b, 50 * MS);
+		if (i >= 40 && n < 8 && (!n || b->part[BATCH].n != seen[n - 1]))
+			seen[n++] = b->part[BATCH].n;
+	}
+	assert_int_equal(n, 3);
+	assert_int_equal(seen[0], 88);
+	assert_int_equal(seen[1], 96);
+	assert_int_equal(seen[2], 112);
+	queries_end(b);
+}
+
 /* Alone 2 ms are enough for 4; every 2.5 ms they are not: the next one would wait too long. */
 static void test_room_for_a_queue(void **state)
 {
@@ -616,6 +643,7 @@ int main(void)
 		cmocka_unit_test(test_behind_its_plan),
 		cmocka_unit_test(test_nobody_else),
 		cmocka_unit_test(test_after_a_pause),
+		cmocka_unit_test(test_smaller_in_steps),
 		cmocka_unit_test(test_room_for_a_queue),
 		cmocka_unit_test(test_slower_than_predicted),
 		cmocka_unit_test(test_what_many_take),

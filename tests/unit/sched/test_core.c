@@ -698,26 +698,28 @@ static void test_wrong_configs_are_refused(void **state)
 	}
 }
 
-/* The configuration's goes before the GPU's, which holds for every configuration without. */
+/* What GPUs say stays, whatever the configuration is. */
 static void test_power_limit(void **state)
 {
 	struct cot_policy_config config;
+	const struct cot_policy *p;
 	struct cot_sched *s;
 	struct cot_error err;
 
 	(void)state;
 	cot_policy_config_init(&config);
 	assert_int_equal(cot_sched_create(&scripted, &config, NULL, 0, &s, &err), 0);
-	assert_int_equal(cot_sched_policy(s)->config->limit_w, 0);
-	cot_sched_set_limit_w(s, 700);
-	assert_int_equal(cot_sched_policy(s)->config->limit_w, 700);
+	p = cot_sched_policy(s);
+	assert_true(cot_sched_set_limit_w(s, 0, 700));
+	assert_false(cot_sched_set_limit_w(s, 0, 700));
+	assert_true(cot_sched_set_limit_w(s, 1, 300));
+	assert_false(cot_sched_set_limit_w(s, COT_POLICY_GPUS_MAX, 1)); /* there is none */
 	config.limit_w = 400;
 	assert_int_equal(cot_sched_set_policy(s, &scripted, &config, 1, &err), 0);
-	cot_sched_set_limit_w(s, 600);
-	assert_int_equal(cot_sched_policy(s)->config->limit_w, 400);
-	config.limit_w = 0;
-	assert_int_equal(cot_sched_set_policy(s, &scripted, &config, 2, &err), 0);
-	assert_int_equal(cot_sched_policy(s)->config->limit_w, 600);
+	assert_int_equal(p->config->limit_w, 400);
+	assert_int_equal(p->config->gpu_limit_w[0], 700);
+	assert_int_equal(p->config->gpu_limit_w[1], 300);
+	assert_int_equal(p->config->gpu_limit_w[2], 0);
 	cot_sched_destroy(s);
 }
 
