@@ -124,23 +124,24 @@ static void test_lists(void **state)
 static void test_all(void **state)
 {
 	(void)state;
-	good(HEAD "policy: rotate\n"
-		  "slices_us: {latency: 5000, batch: 50, equal: 3000}\n"
-		  "rotation_ms: {turn: 20, cycle: 1000}\n"
-		  "linger_ms: 250\n"
-		  "drain_block_us: 70\n"
-		  "reserve_permille: 300\n"
-		  "latency_permille: 400\n"
-		  "pace_us: 500\n"
-		  "adapt_task_us: 9\n"
-		  "grow_after_us: 11\n"
-		  "gangs: {gather_us: 700, aim: time, min_gain_permille: 30, base_w: 90, limit_w: 700}\n"
-		  "mps: {use: false, program: /opt/mps, multiuser: true, linger_s: 0}\n"
-		  "allow:\n"
-		  "  latency: [root, '@root', 1234]\n"
-		  "  batch: ['*']\n"
-		  "  max_weight: 500\n"
-		  "  other_users: true\n");
+	good(HEAD
+	     "policy: rotate\n"
+	     "slices_us: {latency: 5000, batch: 50, equal: 3000}\n"
+	     "rotation_ms: {turn: 20, cycle: 1000}\n"
+	     "linger_ms: 250\n"
+	     "drain_block_us: 70\n"
+	     "reserve_permille: 300\n"
+	     "latency_permille: 400\n"
+	     "pace_us: 500\n"
+	     "adapt_task_us: 9\n"
+	     "grow_after_us: 11\n"
+	     "gangs: {gather_us: 700, aim: time, min_gain_permille: 30, base_w: 90, limit_w: 700}\n"
+	     "mps: {use: false, program: /opt/mps, multiuser: true, linger_s: 0}\n"
+	     "allow:\n"
+	     "  latency: [root, '@root', 1234]\n"
+	     "  batch: ['*']\n"
+	     "  max_weight: 500\n"
+	     "  other_users: true\n");
 	assert_string_equal(config.policy->name, "rotate");
 	assert_int_equal(config.numbers.latency_slice_us, 5000);
 	assert_int_equal(config.numbers.batch_slice_us, 50);
