@@ -108,6 +108,14 @@ class Figures(unittest.TestCase):
         self.assertEqual([round(made["ways"][way]["rate_kept"], 3) for way in ("laius", "baymax")], [0.63, 0])
         self.assertIsNone(made["over_baymax"]["slo"])
 
+    def test_what_the_policy_says_of_its_predictions(self):
+        said = "policy  laius: ...\n  requests         1920, since\n  profile off      {} %, of\n  predictions off  {} %, the same\n"
+        made = pairtable.make([alone(), pair(window("laius", 900.0, 6.3, explain={"L1": said.format("21.5", "3.0")}),
+                                             window("laius", 900.0, 6.3, explain={"L1": said.format("10.5", "5")}),
+                                             window("laius", 900.0, 6.3, explain={"L1": "policy  laius: ...\n"}))])
+        self.assertEqual(made["predicted"], [{"service": "req", "windows": 2, "profile_off": 16.0, "off": 4.0}])
+        self.assertIn("| req | 2 | 16.0 % | 4.0 % |", pairtable.markdown({**made, "machine": {}}))
+
     def test_repeats_count_as_one_pair(self):
         made = pairtable.make([alone(), *(pair(window("laius", us, 5.0)) for us in (900.0, 1100.0, 950.0))])
         self.assertEqual([(r["p99_us"], r["kept"], r["n"]) for r in made["pairs"]], [(950.0, True, 3)])

@@ -68,6 +68,7 @@ static void say_latency(struct facts *f, const struct cot_policy *p, const struc
 {
 	const struct laius_program *own = laius_program(t);
 	const struct cot_query *q;
+	uint32_t profile, off;
 
 	cot_for_each_query(q, p) if (q->tenant == t && !laius_query(q)->lost) break;
 	if (q)
@@ -77,6 +78,12 @@ static void say_latency(struct facts *f, const struct cot_policy *p, const struc
 	say(f, "requests", COT_FACT_COUNT, own->n_queries, "since the policy began");
 	say(f, "not known", COT_FACT_COUNT, own->n_unknown, "of these: they had all SMs");
 	say(f, "raised", COT_FACT_COUNT, own->n_raised, "times, because a request was behind");
+	if (cot_laius_off(p, t, &profile, &off)) {
+		say(f, "profile off", COT_FACT_PERMILLE, profile,
+		    "of what requests took, in the mean");
+		say(f, "predictions off", COT_FACT_PERMILLE, off,
+		    "the same, with what was learned");
+	}
 	if (own->n_lost)
 		say(f, "without an end", COT_FACT_COUNT, own->n_lost,
 		    "of these: after 10 s to a minute they counted no longer");

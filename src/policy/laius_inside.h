@@ -60,6 +60,9 @@ struct laius_took {
 struct laius_times {
 	const struct cot_tenant *of; /* NULL: it is free */
 	uint32_t n_learned;
+	/* How far a request was from what was predicted for the size that it was on, in 1/1e6 of
+	 * what it took, in the mean: as profiled; with what was learned before it. */
+	uint32_t profile_off, off;
 	struct laius_took took[LAIUS_SIZES];
 };
 
@@ -250,6 +253,12 @@ uint64_t cot_laius_left_ns(const struct cot_policy *p, const struct cot_query *q
 
 /* It is over: how long it took is learned from. */
 void cot_laius_learn(const struct cot_policy *p, const struct cot_query *q);
+
+/* How far its last requests were from what was predicted for the size of part that they were on,
+ * in 1/1000 of what they took, in the mean: by the profile, and with what was learned before each.
+ * False: too few were learned from. */
+bool cot_laius_off(const struct cot_policy *p, const struct cot_tenant *t, uint32_t *ret_profile,
+		   uint32_t *ret_off);
 
 void cot_laius_forget(const struct cot_policy *p, const struct cot_tenant *t);
 

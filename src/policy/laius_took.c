@@ -14,6 +14,8 @@
 #define TOOK_OF	      64u /* requests, about, that a mean is over */
 #define TOOK_MIN      250u
 #define TOOK_MAX      4000u
+#define OFF_OF	      512u /* requests, about, that a mean error is over; an eighth is enough */
+#define OFF_MAX	      10000000u
 #define FORGOTTEN_FOR 64u /* requests on other sizes for each of those */
 
 /* The sizes are sixteenths of the GPU. */
@@ -117,6 +119,43 @@ static void learn(struct laius_took *k, uint32_t milli)
 		k->slow_milli -= (uint16_t)((k->slow_milli - slow + 63) / 64);
 }
 
+/* In 1/1e6 of what it took. */
+static uint32_t off_by(uint64_t predicted_ns, uint64_t took_ns)
+{
+	uint64_t ns = predicted_ns > took_ns ? predicted_ns - took_ns : took_ns - predicted_ns;
+	uint64_t off = took_ns / 1000 ? ns * 1000 / (took_ns / 1000) : 0;
+
+	return off < OFF_MAX ? (uint32_t)off : OFF_MAX;
+}
+
+static uint32_t mean(uint32_t before, uint32_t off, uint32_t n)
+{
+	n = n < OFF_OF ? n : OFF_OF;
+	return (uint32_t)(((uint64_t)before * (n - 1) + off) / n);
+}
+
+static void judge(const struct cot_policy *p, const struct cot_query *q, uint32_t quota,
+		  struct laius_times *s)
+{
+	uint64_t took_ns = p->now_ns - laius_query(q)->since_ns;
+	uint32_t n = s->n_learned + 1;
+
+	s->profile_off = mean(s->profile_off, off_by(q->plan->query_ns[quota], took_ns), n);
+	s->off = mean(s->off, off_by(cot_laius_mean_ns(p, q, quota), took_ns), n);
+}
+
+bool cot_laius_off(const struct cot_policy *p, const struct cot_tenant *t, uint32_t *ret_profile,
+		   uint32_t *ret_off)
+{
+	const struct laius_times *s = times_of(p, t);
+
+	if (!s || s->n_learned < OFF_OF / 8)
+		return false;
+	*ret_profile = s->profile_off / 1000;
+	*ret_off = s->off / 1000;
+	return true;
+}
+
 /* NULL: there is no room. */
 static struct laius_times *new_times(const struct cot_policy *p, const struct cot_tenant *t)
 {
@@ -160,6 +199,7 @@ void cot_laius_learn(const struct cot_policy *p, const struct cot_query *q)
 	if (!s)
 		return;
 	quota = quota_of(q);
+	judge(p, q, quota, s);
 	k = &s->took[place_of(q->tenant, q->plan->sms[quota])];
 	if (!took(p, q, quota))
 		k->n = 0;

@@ -3,6 +3,7 @@
 #define COT_TESTS_QUERIES_H
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "policy/policies.h"
 #include "policy/policy_bench.h"
@@ -104,6 +105,18 @@ static inline void expect_part(const struct bench *b, uint32_t id, uint32_t firs
 	assert_int_equal(b->part[id].first, first);
 	assert_int_equal(b->part[id].n, n);
 	assert_false(b->part[id].hold);
+}
+
+/* What the policy says of a program; UINT64_MAX: nothing by that name. */
+static inline uint64_t fact(const struct bench *b, uint32_t id, const char *name)
+{
+	struct cot_fact facts[COT_FACTS_MAX];
+	unsigned n = cot_sched_explain(b->sched, id, facts), i;
+
+	for (i = 0; i < n; i++)
+		if (!strcmp(facts[i].name, name))
+			return facts[i].value;
+	return UINT64_MAX;
 }
 
 #define EXPECT_HELD(b, id) assert_true((b)->part[id].hold)

@@ -150,6 +150,25 @@ def _predictors(cells):
              "by_input_worst": float(f[4])} for f in found]
 
 
+def _said_off(text):
+    """(by the profile, with what was learned), as `cotenant explain` has them; None: it says nothing of it."""
+    found = [re.search(rf"^ +{name} +([0-9.]+) %", text, re.M) for name in ("profile off", "predictions off")]
+    return tuple(float(f[1]) for f in found) if all(found) else None
+
+
+def _predicted(cells):
+    """Beside batch programs: how far requests are from what was predicted for the size of part that they are on, by what the
+    policy says at the end of each window; in the mean over a service's windows."""
+    said = {}
+    for cell, window in judge.good_windows(cells):
+        name, spec = _named(cell, window, "latency")
+        off = _said_off(window.get("explain", {}).get(name, "")) if name and window["way"] == "laius" else None
+        if off:
+            said.setdefault(_service(spec), []).append(off)
+    return [{"service": name, "windows": len(rows), "profile_off": statistics.fmean(r[0] for r in rows),
+             "off": statistics.fmean(r[1] for r in rows)} for name, rows in sorted(said.items())]
+
+
 # ---- overhead ----
 
 def _figure(cell, window, key="p50_us"):
@@ -202,7 +221,8 @@ def make(cells):
     ways = {way: _of_way(own) for way in POLICIES if (own := [row for row in rows if row["way"] == way])}
     return {"pairs": rows, "ways": ways,
             "over_baymax": {way: _points_over(rows, way, "baymax") for way in (*IN_ONE[1:], POLICIES[-1])},
-            "aside": _aside(cells, rows), "predictions": _predictions(cells), "predictors": _predictors(cells), "overhead": _overhead(cells),
+            "aside": _aside(cells, rows), "predictions": _predictions(cells), "predicted": _predicted(cells),
+            "predictors": _predictors(cells), "overhead": _overhead(cells),
             "profiles": sorted(c["start"] for c in cells if c["group"] == KNOW and c.get("status") == "ok")}
 
 
@@ -272,6 +292,10 @@ def markdown(result):
         ["service", "load", "profiled, us", "measured, us", "off", "alone, us"],
         [[r["service"], f"{r['load']:g}", f"{r['profiled_us']:.1f}", f"{r['measured_us']:.1f}",
           f"{100 * r['error']:.1f} %", f"{r['alone_us']:.1f}" if r["alone_us"] else "-"] for r in result["predictions"]])
+    if result["predicted"]:
+        text += "\nBeside batch programs, on the size of part that they were on, as `cotenant explain` says it:\n\n" + _table(
+            ["service", "windows", "by the profile", "with what was learned"],
+            [[r["service"], str(r["windows"]), *(f"{r[k]:.1f} %" for k in ("profile_off", "off"))] for r in result["predicted"]])
     if result["predictors"]:
         text += f"\nOf times of `{SIZED}` that were not seen, off in the mean and at worst:\n\n" + _table(
             ["predicted by", "drawn at random", "worst", "by inputs", "worst"],

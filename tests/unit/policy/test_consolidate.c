@@ -63,17 +63,6 @@ static void costs(struct bench *b, uint32_t id, struct cot_cost cost)
 			0);
 }
 
-static uint64_t fact(const struct bench *b, uint32_t id, const char *name)
-{
-	struct cot_fact facts[COT_FACTS_MAX];
-	unsigned n = cot_sched_explain(b->sched, id, facts), i;
-
-	for (i = 0; i < n; i++)
-		if (!strcmp(facts[i].name, name))
-			return facts[i].value;
-	return UINT64_MAX;
-}
-
 static const char *because(const struct bench *b, uint32_t id)
 {
 	struct cot_fact facts[COT_FACTS_MAX];

@@ -442,6 +442,16 @@ static void test_slower_than_predicted(void **state)
 		bench_run(b, 100 * MS);
 	}
 	expect_part(b, BATCH, 0, 64);
+	assert_int_equal(fact(b, SERVICE, "profile off"), UINT64_MAX); /* of too few */
+	for (; i < 600; i++) {
+		query(b, 1, SERVICE, 0, &plan);
+		bench_run(b, b->part[SERVICE].n == 20 ? 4 * MS : 2 * MS);
+		query_ends(b, 1);
+		bench_run(b, 100 * MS);
+	}
+	/* Half of what they took; what was learned is right. */
+	assert_in_range(fact(b, SERVICE, "profile off"), 490, 510);
+	assert_in_range(fact(b, SERVICE, "predictions off"), 0, 10);
 	queries_end(b);
 }
 
