@@ -476,6 +476,39 @@ static void test_what_many_take(void **state)
 	queries_end(b);
 }
 
+/* What is left of a request is as slow as requests were: it would be in time by the plan, and is
+ * not. */
+static void test_left_is_slow(void **state)
+{
+	static const uint64_t half_ns[] = {MS, MS / 2, MS * 9 / 20, MS, MS / 2, MS * 9 / 20};
+	const struct cot_plan two_tasks = {3, 2, sizes, plan_ns, half_ns, NULL};
+	unsigned i, slow;
+	uint64_t raised;
+
+	(void)state;
+	for (slow = 0; slow < 2; slow++) {
+		const uint64_t half = slow ? 2 * MS : MS;
+		struct bench *b = begin(6000, 50 * MS);
+
+		for (i = 0; i < 20; i++) {
+			query(b, 1, SERVICE, 0, &two_tasks);
+			bench_run(b, half);
+			tasks(b, 1, 1);
+			bench_run(b, half);
+			query_ends(b, 1);
+			bench_run(b, 100 * MS);
+		}
+		query(b, 1, SERVICE, 0, &two_tasks);
+		expect_part(b, SERVICE, 112, 20);
+		raised = fact(b, SERVICE, "raised");
+		bench_run(b, MS * 37 / 10);
+		tasks(b, 1, 1);
+		assert_int_equal(fact(b, SERVICE, "raised") - raised, slow);
+		query_ends(b, 1);
+		queries_end(b);
+	}
+}
+
 /* They come too late though the plan says that it is enough: one in four; not three in a row, which
  * a queue that keeps its target has now and then. */
 static void test_late(void **state)
@@ -656,6 +689,7 @@ int main(void)
 		cmocka_unit_test(test_smaller_in_steps),
 		cmocka_unit_test(test_room_for_a_queue),
 		cmocka_unit_test(test_slower_than_predicted),
+		cmocka_unit_test(test_left_is_slow),
 		cmocka_unit_test(test_what_many_take),
 		cmocka_unit_test(test_late),
 		cmocka_unit_test(test_late_in_turns),
