@@ -76,10 +76,22 @@ for _ in 1 2 3 4 5 6 7 8 9 10; do
 	n=$(row quota 2)
 	[ "${n%/132}" -le 53 ] || fail "the batch stream has $n"
 done
-# More is reserved: 13 are left for it. It makes room.
-"$COTENANT" set two --reserve 90% >"$work/out" || fail "set: $(cat "$work/out")"
-until_true 20 at_least quota 5 1 || fail "the batch stream does not leave: $("$COTENANT" ps)"
-at_least quota 6 40 stats || fail "stats: $("$COTENANT" stats)"
+# More is reserved: 13 are left for it. It makes room: 40 SMs, unless on a busy machine its kernel has just ended and the
+# next one begins with 13.
+reserve() {
+	"$COTENANT" set two --reserve "$1" >"$work/out" || fail "set: $(cat "$work/out")"
+}
+makes_room() {
+	reserve 50%
+	until_true 20 has quota 53 || fail "ps: $("$COTENANT" ps)"
+	reserve 90%
+	until_true 5 at_least quota 6 40 stats
+}
+for _ in 1 2 3 4; do
+	! makes_room || break
+done
+at_least quota 5 1 || fail "the batch stream does not leave: $("$COTENANT" ps)"
+at_least quota 6 40 stats || fail "stats: $("$COTENANT" stats --wide)"
 few() {
 	[ "$(row reserve 3)" -le 1 ]
 }
