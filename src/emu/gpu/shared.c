@@ -173,12 +173,44 @@ static bool region_fits(const struct region *r)
 	       !memcmp(boot_id, r->boot_id, BOOT_ID_SIZE);
 }
 
+static int lock(struct region *r)
+{
+	int err = pthread_mutex_lock(&r->mutex);
+
+	return err == EOWNERDEAD ? pthread_mutex_consistent(&r->mutex) : err;
+}
+
+/* A process may die before this store or after it, but not in the middle. */
+static void publish(struct region *r)
+{
+	uint32_t active = atomic_load_explicit(&r->active, memory_order_relaxed) & 1;
+
+	atomic_signal_fence(memory_order_seq_cst);
+	atomic_store_explicit(&r->active, !active, memory_order_release);
+	atomic_signal_fence(memory_order_seq_cst);
+}
+
+/* A new machine in place of a whole one, which a process that only looks may be at. With the folder
+ * locked, and no process alive. */
+static int renew_region(struct region *r)
+{
+	if (lock(r))
+		return init_region(r);
+	r->config = cot_emu_config_read();
+	r->origin_ns = wall_ns();
+	cot_emu_model_init(&r->models[!(atomic_load(&r->active) & 1)], &r->config.params, 0);
+	publish(r);
+	pthread_mutex_unlock(&r->mutex);
+	return 0;
+}
+
 /* Maps the region, and makes a new machine of it if no process uses the old one. */
 static int map_region(int dir, struct cot_emu_gpu *gpu, bool observe)
 {
 	int fd = cot_emu_folder_file(dir, "gpu", O_RDWR | O_CLOEXEC), err = 0;
 	struct region *r;
 	struct stat st;
+	bool fits;
 
 	if (fd < 0)
 		return fd;
@@ -197,10 +229,15 @@ static int map_region(int dir, struct cot_emu_gpu *gpu, bool observe)
 		err = -errno;
 		goto out;
 	}
-	if (!anybody_lives(gpu->lives_fd) && !(observe && region_fits(r)))
-		err = init_region(r);
-	else if (!region_fits(r))
+	fits = region_fits(r);
+	if (!anybody_lives(gpu->lives_fd)) {
+		if (!fits)
+			err = init_region(r);
+		else if (!observe)
+			err = renew_region(r);
+	} else if (!fits) {
 		err = -EPROTO;
+	}
 	if (err)
 		munmap(r, sizeof(*r));
 	else
@@ -387,16 +424,6 @@ static struct cot_emu_model *draft(struct region *r)
 	return &r->models[!active];
 }
 
-/* A process may die before this store or after it, but not in the middle. */
-static void publish(struct region *r)
-{
-	uint32_t active = atomic_load_explicit(&r->active, memory_order_relaxed) & 1;
-
-	atomic_signal_fence(memory_order_seq_cst);
-	atomic_store_explicit(&r->active, !active, memory_order_release);
-	atomic_signal_fence(memory_order_seq_cst);
-}
-
 static void wake_all(struct region *r)
 {
 	atomic_fetch_add(&r->n_changes, 1);
@@ -407,11 +434,8 @@ struct cot_emu_model *cot_emu_gpu_begin(struct cot_emu_gpu *gpu)
 {
 	struct region *r = gpu->region;
 	struct cot_emu_model *m;
-	int err = pthread_mutex_lock(&r->mutex);
 
-	if (err == EOWNERDEAD)
-		err = pthread_mutex_consistent(&r->mutex);
-	if (err)
+	if (lock(r))
 		return NULL;
 	m = draft(r);
 	cot_emu_model_advance(m, gpu_time(r, wall_ns()));

@@ -1,5 +1,6 @@
 /* The emulated GPU between processes: waiting, and processes that die at the worst moment. */
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -215,6 +216,58 @@ static void a_machine_that_nobody_uses_is_made_anew(void **state)
 	cot_emu_gpu_detach(gpu);
 }
 
+static void attach_to_two(int ready)
+{
+	struct cot_emu_gpu *gpu;
+	char c = 0;
+
+	setenv("COTENANT_EMU_GPUS", "2", 1);
+	if (!cot_emu_gpu_attach(&gpu) && write(ready, &c, 1) == 1)
+		pause();
+	_exit(1);
+}
+
+/* But not while a process that only looks is at the old one. */
+static void who_looks_sees_whole_machines(void **state)
+{
+	struct pollfd attached = {.events = POLLIN};
+	uint32_t before, after = 0, clients = 0;
+	struct cot_emu_gpu *looks;
+	struct cot_emu_model *m;
+	bool early;
+	int ready[2];
+	pid_t pid;
+
+	(void)state;
+	assert_int_equal(cot_emu_gpu_observe(&looks), 0);
+	assert_int_equal(pipe(ready), 0);
+	m = cot_emu_gpu_begin(looks);
+	assert_non_null(m);
+	pid = fork();
+	if (!pid)
+		attach_to_two(ready[1]);
+	close(ready[1]);
+	attached.fd = ready[0];
+	early = poll(&attached, 1, 200) != 0;
+	before = m->params.n_gpus;
+	cot_emu_gpu_commit(looks, false);
+	(void)poll(&attached, 1, -1);
+	m = early ? NULL : cot_emu_gpu_begin(looks);
+	if (m) {
+		after = m->params.n_gpus;
+		clients = m->n_clients;
+		cot_emu_gpu_commit(looks, false);
+	}
+	close(ready[0]);
+	kill(pid, SIGKILL);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	assert_false(early);
+	assert_int_equal(before, 1);
+	assert_int_equal(after, 2);
+	assert_int_equal(clients, 1);
+	cot_emu_gpu_detach(looks);
+}
+
 static void bad_numbers_count_as_not_set(void **state)
 {
 	struct cot_emu_config c;
@@ -309,6 +362,7 @@ int main(void)
 		CASE(a_change_that_was_not_finished_does_not_count),
 		CASE(a_forked_child_has_no_gpu),
 		CASE(a_machine_that_nobody_uses_is_made_anew),
+		CASE(who_looks_sees_whole_machines),
 		CASE(bad_numbers_count_as_not_set),
 	};
 
