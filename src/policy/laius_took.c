@@ -128,9 +128,10 @@ static uint32_t off_by(uint64_t predicted_ns, uint64_t took_ns)
 	return off < OFF_MAX ? (uint32_t)off : OFF_MAX;
 }
 
+/* Over the `n` before, some hundreds at most, and this one. */
 static uint32_t mean(uint32_t before, uint32_t off, uint32_t n)
 {
-	n = n < OFF_OF ? n : OFF_OF;
+	n = n < OFF_OF ? n + 1 : OFF_OF;
 	return (uint32_t)(((uint64_t)before * (n - 1) + off) / n);
 }
 
@@ -138,7 +139,7 @@ static void judge(const struct cot_policy *p, const struct cot_query *q, uint32_
 		  struct laius_times *s)
 {
 	uint64_t took_ns = p->now_ns - laius_query(q)->since_ns;
-	uint32_t n = s->n_learned + 1;
+	uint32_t n = s->n_learned; /* before it; begins anew after 2^32 */
 
 	s->profile_off = mean(s->profile_off, off_by(q->plan->query_ns[quota], took_ns), n);
 	s->off = mean(s->off, off_by(cot_laius_mean_ns(p, q, quota), took_ns), n);
