@@ -224,7 +224,7 @@ class Runs(unittest.TestCase):
         self.check_judged(result, set(ways))
         self.check_explained(result)
         self.assertNotIn("] rows", self.run_it(*some))  # all is there
-        self.check_merged()
+        self.check_merged(result)
 
     def check_judged(self, result, ways):
         """Each way is judged. On the emulated GPU, on a busy machine, iterations do not follow each other: then its cell
@@ -250,8 +250,8 @@ class Runs(unittest.TestCase):
             self.assertRegex(found["explain"][name], r"not known +0,")
             self.assertEqual(list(found["target_us"]), [name])
 
-    def check_merged(self):
-        """The tables from the raw data alone, and into a document."""
+    def check_merged(self, result):
+        """The tables from the raw data alone, and into a document: a line for each way of which a window counts."""
         with open(self.doc, "w") as f:
             f.write("Before\n<!-- laius-live -->\n<!-- end -->\nafter\n")
         self.run_it("--merge", "--from", os.path.join(self.out, "cells.json.gz"),
@@ -259,7 +259,9 @@ class Runs(unittest.TestCase):
         for name in ("table.md", "result.json", "cells.json.gz"):
             self.assertGreater(os.path.getsize(os.path.join(self.again, name)), 500)
         with open(self.doc) as f:
-            self.assertRegex(f.read(), r"(?s)^Before\n.*\| `laius` \| . of . \|.*after\n$")
+            text = f.read()
+        self.assertRegex(text, r"(?s)^Before\n.*\| policy \|.*after\n$")
+        self.assertEqual(set(re.findall(r"^\| `(\S+)` \| . of . \|", text, re.M)), set(result["ways"]))
 
 
 if __name__ == "__main__":
