@@ -74,7 +74,8 @@ def program(a, machine, kind):
 
 
 def parts_of(a, kind):
-    """Sizes to profile. cuBLAS' product alone is at the power limit: on half of the SMs it has more than half its rate."""
+    """Sizes to profile. cuBLAS' product alone is at the power limit, so a part of the SMs gives more than its part of the
+    rate."""
     if a.library and kind == "product":
         return LIBRARY_PRODUCT
     return KINDS[kind][2 if a.emulate else 1]
@@ -88,8 +89,8 @@ class Study:
     def __init__(self, check, kind, daemon):
         self.kind, self.daemon, self.path = kind, daemon, check.file_of(kind)
         parts = check.a.parts or parts_of(check.a, kind)
-        argv = [*check.machine.tools.cotenant, "profile", "--class", "batch", "--parts", parts, "--kernel-seconds", "0", "-o",
-                os.path.abspath(self.path), "--", *program(check.a, check.machine, kind)]
+        argv = [*check.machine.tools.cotenant, "profile", "--class", "batch", "--parts", parts, "--kernel-seconds", "0",
+                "-o", os.path.abspath(self.path), "--", *program(check.a, check.machine, kind)]
         self.profile = chains.Chain(f"profile-{kind}", argv, daemon.env, daemon.folder)
         self.whole_since, self.pid, self.energy, self.why_no_energy = None, None, [], None
 

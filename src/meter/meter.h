@@ -1,8 +1,7 @@
 /*
- * The energy that GPUs have taken, what they may draw, and what processes have of their memory,
- * by NVML. Its calls may
- * take long and hang, so the daemon has a process for them: it asks with one byte and gets a struct
- * cot_meter_answer. Nothing is ever set on a GPU.
+ * The energy that GPUs have taken, what they may draw, and what processes have of their memory, by
+ * NVML. Its calls may take long and hang, so the daemon has a process for them: it asks with one
+ * byte and gets a struct cot_meter_answer. Nothing is ever set on a GPU.
  */
 #ifndef COT_METER_METER_H
 #define COT_METER_METER_H
