@@ -435,8 +435,17 @@ EXPORT int epoll_ctl(int epoll, int op, int fd, struct epoll_event *event)
 
 EXPORT int epoll_wait(int epoll, struct epoll_event *events, int n, int timeout)
 {
+	int rc, error;
+
 	FAIL_ONCE(epoll_wait, EINTR, -1);
-	return REAL(epoll_wait)(epoll, events, n, timeout);
+	if (page)
+		atomic_store(&page->waits, getpid());
+	rc = REAL(epoll_wait)(epoll, events, n, timeout);
+	error = errno;
+	if (page)
+		atomic_store(&page->waits, 0);
+	errno = error;
+	return rc;
 }
 
 EXPORT int poll(struct pollfd *fds, nfds_t n, int timeout)

@@ -127,9 +127,21 @@ static void arm(uint64_t n, bool onward)
 	atomic_store(&page->armed, 1);
 }
 
+static bool daemon_waits(const void *arg)
+{
+	(void)arg;
+	return atomic_load(&page->waits) == daemon_pid || has_ended(daemon_pid);
+}
+
+/*
+ * A daemon may be in the middle of what it does about a fault, such as to turn away whoever comes:
+ * what is asked without faults comes after that. One that hangs is found by what asks.
+ */
 void disarm(void)
 {
 	atomic_store(&page->armed, 0);
+	if (daemon_pid && atomic_load(&page->n_failed) && !strcmp(page->program, "cotenantd"))
+		(void)until(daemon_waits, NULL, SLOW_MS);
 }
 
 void rearm(void)

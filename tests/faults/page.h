@@ -24,6 +24,8 @@ struct fault_page {
 	_Atomic uint64_t n_calls; /* that could fail, since it was armed */
 	_Atomic uint64_t n_failed;
 	char first[128]; /* which one failed first, and who called it */
+	/* The process that waits for events: what had failed before, it has dealt with. 0: none. */
+	_Atomic int32_t waits;
 };
 
 /* Of the preloaded faults, for who stands before other libraries: whether this is a call of the
