@@ -435,16 +435,14 @@ EXPORT int epoll_ctl(int epoll, int op, int fd, struct epoll_event *event)
 
 EXPORT int epoll_wait(int epoll, struct epoll_event *events, int n, int timeout)
 {
-	int rc, error;
+	int rc;
 
 	FAIL_ONCE(epoll_wait, EINTR, -1);
 	if (page)
 		atomic_store(&page->waits, getpid());
 	rc = REAL(epoll_wait)(epoll, events, n, timeout);
-	error = errno;
 	if (page)
 		atomic_store(&page->waits, 0);
-	errno = error;
 	return rc;
 }
 
